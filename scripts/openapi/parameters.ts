@@ -90,7 +90,7 @@ export const headerParameters = {
   },
   "Idempotency-Key": {
     description:
-      "For 24 hours the same key with the same body returns the same task, charged once. Another body or path is 409; a refused submission does not use up the key.",
+      "For 24 hours the same key with the same body returns the same task, batch or secret, charged once. Another body or path is 409; a refused submission does not use up the key.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
     example: "order-1042-cover",
   },

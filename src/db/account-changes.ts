@@ -212,14 +212,18 @@ export const removalStatements = (db: D1Database, accountId: string, userId: str
     .bind(accountId, userId),
 ];
 
-/** Replaces the secret by a sealed one; the previous one signs until a day after `at` (milliseconds). */
-export const replaceSecret = (db: D1Database, accountId: string, sealed: string, at: number): D1PreparedStatement =>
+/**
+ * Replaces the secret by a sealed one; the previous one signs until a day after `at` (milliseconds). With `expected`, a sealed secret, only if
+ * the present one is still that.
+ */
+export const replaceSecret = (db: D1Database, accountId: string, sealed: string, at: number, expected?: string): D1PreparedStatement =>
   db
     .prepare(
       `INSERT INTO webhook (account_id, secret) VALUES (?1, ?2)
-       ON CONFLICT DO UPDATE SET old_secret = secret, secret = excluded.secret, rotated_at = ?3`,
+       ON CONFLICT DO UPDATE SET old_secret = secret, secret = excluded.secret, rotated_at = ?3 WHERE ?4 IS NULL OR secret = ?4
+       RETURNING account_id`,
     )
-    .bind(accountId, sealed, at);
+    .bind(accountId, sealed, at, expected ?? null);
 
 /** The maximum number of an account's destinations. */
 const maxDestinations = 20;

@@ -1,8 +1,8 @@
 /** Webhooks in D1: each account's endpoint and signing secrets, which are sealed. Not related to money. */
 
-import { isSealed, openSealed, seal, type SealingSecrets } from "../signing/sealing.ts";
+import { deriveBytes, isSealed, openSealed, seal, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, replaceSecret } from "./account-changes.ts";
-import { type Actor, auditRow } from "./audit-log.ts";
+import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 
 export type WebhookBindings = SealingSecrets & { DB: D1Database };
 
@@ -83,18 +83,33 @@ export async function setEndpoint(
 
 /**
  * Replaces the account's secret and returns the new one. The previous secret is also used for signing for a day. The one before that is
- * dropped at once, so that two rotations revoke a leaked secret.
+ * dropped at once, so that two rotations revoke a leaked secret. With an idempotency key a repeat within the day returns the same secret and
+ * changes nothing: a second click must not end the secret that receivers have.
  */
-export async function rotateSecret(env: WebhookBindings, announcer: Announcer, by: Actor, accountId: string): Promise<string> {
-  const secret = newSecret();
+export async function rotateSecret(
+  env: WebhookBindings,
+  announcer: Announcer,
+  by: Actor,
+  accountId: string,
+  key?: string,
+): Promise<string> {
+  const row = key === undefined ? null : await findRow(env.DB, accountId);
+  // Computed from the secret that it replaces, so that a repeat finds it again and a later rotation with the same key does not.
+  const replacing = async (old: string) => `whsec_${(await deriveBytes(env, `rotation\n${accountId}\n${key}\n${old}`)).toBase64()}`;
+  if (row?.oldSecret && Date.now() < (row.rotatedAt ?? 0) + oldSecretMs) {
+    const earlier = await replacing(row.oldSecret);
+    if ((await openSealed(env, accountId, row.secret).catch(() => undefined)) === earlier) return earlier;
+  }
+  const secret = row ? await replacing(row.secret) : newSecret();
   const change = { act: "webhook_secret", secret: await seal(env, accountId, secret), at: Date.now() } as const;
   const statements = [
-    replaceSecret(env.DB, accountId, change.secret, change.at),
-    auditRow(env.DB, accountId, by, { act: "webhook_secret_rotated" }),
+    replaceSecret(env.DB, accountId, change.secret, change.at, row?.secret),
+    auditRowIfChanged(env.DB, accountId, by, { act: "webhook_secret_rotated" }),
   ];
-  await changeKeys(env.DB, announcer, accountId, statements, change);
+  const [replaced] = await changeKeys(env.DB, announcer, accountId, statements, change);
   cache.delete(accountId);
-  return secret;
+  // Another request was faster, perhaps with the same key.
+  return replaced?.results.length === 0 ? rotateSecret(env, announcer, by, accountId, key) : secret;
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Seals secrets that D1 stores, so that a copy of the database alone is worth nothing: AES-256-GCM with a key derived from SEALING_KEY. */
 
 import { sealingKey } from "../config.ts";
+import { signText } from "./hmac.ts";
 
 export interface SealingSecrets {
   SEALING_KEY?: string | undefined;
@@ -54,6 +55,10 @@ export async function openSealed(env: SealingSecrets, accountId: string, stored:
 /** True if the text is sealed with the current key. */
 export const isSealed = async (env: SealingSecrets, stored: string): Promise<boolean> =>
   stored.startsWith(`${mark}${(await toKey(sealingKey(env))).id}:`);
+
+/** 32 bytes that are the same for the same text, and that only the operator can compute. */
+export const deriveBytes = async (env: SealingSecrets, text: string): Promise<Uint8Array> =>
+  Uint8Array.fromBase64(await signText(sealingKey(env), text), { alphabet: "base64url" });
 
 /** The account's id is authenticated, so that a sealed text does not open in another account's row. */
 const options = (iv: Uint8Array<ArrayBuffer>, accountId: string) => ({ name: "AES-GCM", iv, additionalData: encoder.encode(accountId) });

@@ -1,8 +1,10 @@
 /** The account's endpoint and secret for callbacks, and its test event. Contract 7. */
 
+import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { afterEach, expect, test, vi } from "vitest";
 import { testEvent } from "../../src/api/schema/callbacks.ts";
+import { readWebhook } from "../../src/db/webhooks.ts";
 import { call, holdTime, newAccount } from "../support/gateway.ts";
 import { hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint } from "../support/receiver.ts";
 
@@ -70,6 +72,30 @@ test("the secret is created once, is 32 bytes in Base64, and its answer is not c
   expect(answers[0]!.headers.get("cache-control")).toBe("no-store");
   await setEndpoint(account, hook);
   expect(await readSecret(account)).toBe(secret);
+});
+
+test("a rotation that is repeated with its idempotency key answers the same secret and ends none, for a day", async () => {
+  const account = await newAccount();
+  const first = await readSecret(account);
+  const rotate = async (key?: string) =>
+    (await call("/v1/webhook_secret", { key: account.key, method: "POST", ...(key && { headers: { "idempotency-key": key } }) })).body
+      .secret as string;
+  const answers = await Promise.all(Array.from({ length: 4 }, () => rotate("spring")));
+  const [second = ""] = answers;
+  expect(new Set([...answers, await rotate("spring"), await readSecret(account)])).toEqual(new Set([second]));
+  expect(second).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(second).not.toBe(first);
+  expect((await readWebhook(env, account.id)).oldSecret).toBe(first);
+  const acts = "SELECT count(*) AS n FROM audit_log WHERE account_id = ?1 AND act = 'webhook_secret_rotated'";
+  expect(await env.DB.prepare(acts).bind(account.id).first("n")).toBe(1);
+  // A leaked secret is stopped at once by two rotations, as before.
+  const third = await rotate();
+  expect(await readWebhook(env, account.id)).toMatchObject({ secret: third, oldSecret: second });
+  const fourth = await rotate("spring");
+  expect(new Set([first, second, third, fourth]).size).toBe(4);
+  vi.setSystemTime(Date.now() + 86_400_000);
+  const fifth = await rotate("spring");
+  expect(await readWebhook(env, account.id)).toMatchObject({ secret: fifth, oldSecret: fourth });
 });
 
 test("a test event is signed and sent at once, and the answer contains its outcome", async () => {

@@ -59,6 +59,19 @@ test("the page contains the secret only on request, and rotates it after a confi
   expect([after.secret === secret, after.oldSecret]).toEqual([false, secret]);
 });
 
+test("a form to rotate the secret that is sent twice rotates once, and the page opened again rotates again", async () => {
+  const { browser, account } = await person();
+  const { secret } = await readWebhook(env, account.id);
+  const key = /name="key" value="([^"]+)"/.exec(await browser.read(`${page}/rotate`))![1] ?? "";
+  const twice = await Promise.all([1, 2].map(() => browser.ask(`${page}/rotate`, { key })));
+  expect([...twice, await browser.ask(`${page}/rotate`, { key })].map(({ status }) => status)).toEqual([303, 303, 303]);
+  const once = await readWebhook(env, account.id);
+  expect([once.secret === secret, once.oldSecret]).toEqual([false, secret]);
+  expect(await browser.read(`${page}/rotate`)).not.toContain(key);
+  await browser.ask(`${page}/rotate`, { key: "another" });
+  expect((await readWebhook(env, account.id)).oldSecret).toBe(once.secret);
+});
+
 test("a test event is sent to the endpoint, and the page shows its outcome", async () => {
   const { browser, account } = await person();
   const received = receivers({ [hook]: ok });

@@ -44,6 +44,7 @@ export const callbacks = tagged("webhooks", {
     id: "rotateWebhookSecret",
     summary: "Rotate the secret that signs webhooks",
     description: "For 24 hours the previous secret signs too.",
+    headers: ["Idempotency-Key"],
     body: "none",
     answers: { 200: secret },
   },

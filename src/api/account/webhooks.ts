@@ -23,7 +23,8 @@ export async function showWebhookSecret(c: AppContext): Promise<Response> {
 
 export async function rotateWebhookSecret(c: AppContext): Promise<Response> {
   await readNoBody(c);
-  return answerSecret(c, await rotateSecret(c.env, new Objects(c.env), actor(c), callerAccount(c)));
+  const key = c.req.header("idempotency-key");
+  return answerSecret(c, await rotateSecret(c.env, new Objects(c.env), actor(c), callerAccount(c), key));
 }
 
 export async function showWebhook(c: AppContext): Promise<Response> {

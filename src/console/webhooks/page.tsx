@@ -197,6 +197,7 @@ const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
     t(`webhook_${name}_ask`),
     <form method="post" action={`${path}/${name}`} class="stack narrow">
       <p>{t(`webhook_${name}_warning`)}</p>
+      <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
       <p class="row">
         <a class="btn" href={path}>
           {t("cancel")}
@@ -213,7 +214,10 @@ const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
 };
 
 async function rotate(c: ConsoleContext) {
-  const answer = await askGateway(c, "/v1/webhook_secret", { method: "POST" });
+  const key = (await readForm(c))("key");
+  // The same form sent twice is one rotation; the page has a new key each time.
+  const headers = key === "" ? {} : { "idempotency-key": key };
+  const answer = await askGateway(c, "/v1/webhook_secret", { method: "POST", headers });
   return answer.ok ? c.redirect(`${path}?done=rotated`, 303) : webhooksPage(c, { refusal: await readRefusal(answer) });
 }
 
