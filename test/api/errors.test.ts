@@ -1,7 +1,8 @@
 /** Errors in every family: unknown paths, wrong methods, internal faults. Contract 5. */
 
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
+import { toBatchId } from "../../src/base/ids.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { asAdmin, call, finish, holdTime, newAccount, submit, unique, settledBalance } from "../support/gateway.ts";
@@ -11,6 +12,8 @@ afterEach(() => vi.restoreAllMocks());
 
 const isRequestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
 const notFound = { message: "There is nothing at this address.", type: "invalid_request", code: "not_found", param: null };
+const neverIssuedFile = `file_${"A".repeat(55)}`;
+const neverBegunBatch = toBatchId(env.BATCHES.newUniqueId());
 const broken = { message: "Something went wrong on our side.", type: "internal_error", code: "internal_error", param: null };
 
 test.each(["/v1", "/v1/unknown", "/v1/images", "/v1/images/x", "/v1/videos", "/v1/videos/x", "/v1/chat", "/v1/models/x/y"])(
@@ -31,6 +34,28 @@ test("an unknown path within a family is 404 in the family's own envelope", asyn
   const { key } = await newAccount();
   expect((await call("/v1/tasks/x/y", { key })).body).toEqual({ code: 404, message: notFound.message, error: notFound });
   expect((await asAdmin("/unknown")).body).toEqual({ error: notFound });
+});
+
+test.each([
+  ["GET", "/v1/files/file_none", "file_not_found", "The file does not exist, or has expired."],
+  ["GET", `/v1/files/${neverIssuedFile}/content`, "file_not_found", "The file does not exist, or has expired."],
+  ["DELETE", `/v1/files/${neverIssuedFile}`, "file_not_found", "The file does not exist, or has expired."],
+  ["GET", "/v1/batches/batch_none", "batch_not_found", "The batch does not exist."],
+  ["GET", `/v1/batches/${neverBegunBatch}`, "batch_not_found", "The batch does not exist."],
+  ["POST", `/v1/batches/${neverBegunBatch}/cancel`, "batch_not_found", "The batch does not exist."],
+  ["GET", `/v1/batches/${neverBegunBatch}/results`, "batch_not_found", "The batch does not exist."],
+  ["DELETE", "/v1/characters/ch_none", "character_not_found", "The character does not exist."],
+])("%s %s names what is not there, in every language", async (method, path, code, message) => {
+  const { key } = await newAccount();
+  const error = { message, type: "invalid_request", code, param: null };
+  expect(await call(path, { key, method })).toMatchObject({ status: 404, body: { error } });
+  const messages = new Set([message]);
+  for (const language of ["zh", "ko", "ja"]) {
+    const { body } = await call(`${path}?language=${language}`, { key, method });
+    expect(body.error.code).toBe(code);
+    messages.add(body.error.message as string);
+  }
+  expect(messages.size).toBe(4);
 });
 
 const families: [string, string[], string[]][] = [

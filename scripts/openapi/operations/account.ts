@@ -83,7 +83,7 @@ export const account = tagged("account", {
     tag: "characters",
     summary: "Delete a character",
     answers: { 204: { description: "The character is deleted." } },
-    errors: ["not_found"],
+    errors: ["character_not_found"],
   },
   "GET /v1/balance": balanceOperation("getKeyBalance", "Balance of the key", ofKey),
   "GET /balance": balanceOperation(

@@ -61,7 +61,7 @@ export const batches = tagged("batches", {
     id: "getBatch",
     summary: "Show a batch",
     answers: { 200: answer("The batch.", batch, { running: runningBatch, ended: endedBatch }) },
-    errors: ["not_found"],
+    errors: ["batch_not_found"],
   },
   "POST /v1/batches/{batch_id}/cancel": {
     id: "cancelBatch",
@@ -69,7 +69,7 @@ export const batches = tagged("batches", {
     description: "Nothing new begins, and queued tasks are cancelled. Running tasks end; then the batch is `cancelled`.",
     body: "none",
     answers: { 200: answer("The batch.", batch, { batch: runningBatch }) },
-    errors: ["not_found", "task_already_final"],
+    errors: ["batch_not_found", "task_already_final"],
   },
   "POST /v1/batches/{batch_id}/delivery": {
     id: "repeatBatchDelivery",
@@ -83,7 +83,7 @@ export const batches = tagged("batches", {
         batch: { ...endedBatch, deliver_to: { destination: "shop" }, deliveries: { pending: 40, delivered: 958, failed: 0 } },
       }),
     },
-    errors: ["not_found"],
+    errors: ["batch_not_found"],
   },
   "GET /v1/batches/{batch_id}/results": {
     id: "getBatchResults",
@@ -93,7 +93,7 @@ export const batches = tagged("batches", {
     answers: {
       200: { description: "The results so far.", headers: ["cache-control"], content: { "application/jsonl": { lines: batchResult } } },
     },
-    errors: ["not_found"],
+    errors: ["batch_not_found"],
   },
   "GET /v1/batches/{batch_id}/files.zip": {
     id: "getBatchFiles",
@@ -103,6 +103,6 @@ export const batches = tagged("batches", {
     answers: {
       200: { description: "The archive, uncompressed, as a stream.", headers: ["cache-control"], content: { "application/zip": {} } },
     },
-    errors: ["not_found"],
+    errors: ["batch_not_found"],
   },
 });

@@ -40,7 +40,7 @@ export const files = tagged("files", {
     id: "getFile",
     summary: "Show a file",
     answers: { 200: answer("The file, without its bytes.", file, { image }) },
-    errors: ["not_found"],
+    errors: ["file_not_found"],
   },
   "GET /v1/files/{file_id}/content": {
     id: "getFileContent",
@@ -51,13 +51,13 @@ export const files = tagged("files", {
       206: { description: "The requested range.", headers: [...ofContent, "content-length", "content-range"], content: types },
       304: { description: "The file has not changed.", headers: [...ofContent] },
     },
-    errors: ["not_found", "range_not_satisfiable"],
+    errors: ["file_not_found", "range_not_satisfiable"],
   },
   "DELETE /v1/files/{file_id}": {
     id: "deleteFile",
     summary: "Delete a file",
     description: "Its bytes are removed, unless another file of the account has the same.",
     answers: { 204: { description: "The file is deleted." } },
-    errors: ["not_found"],
+    errors: ["file_not_found"],
   },
 });

@@ -39,7 +39,7 @@ export async function listCharacters(c: AppContext): Promise<Response> {
 export async function deleteCharacter(c: AppContext, id: string): Promise<Response> {
   const { accountId } = c.get("caller");
   const db = c.env.DB;
-  if (!(await characters.characterById(db, accountId, id))) throw new ApiError("not_found");
+  if (!(await characters.characterById(db, accountId, id))) throw new ApiError("character_not_found");
   // The image is deleted first: if the deletion is interrupted, a repeated request still finds the character.
   await removeAssets(c.env.ASSETS, [characterPicture(id)]);
   await characters.deleteCharacter(db, accountId, id);

@@ -145,7 +145,7 @@ async function findInput(c: AppContext, id: string): Promise<StoredFile> {
 function openBatch(c: AppContext, id: string) {
   const { BATCHES } = c.env;
   const objectId = toBatchObjectId(BATCHES, id);
-  if (!objectId) throw new ApiError("not_found");
+  if (!objectId) throw new ApiError("batch_not_found");
   const { accountId, ownWallets } = c.get("caller");
   return { batch: BATCHES.get(objectId), accountId, ownWallets };
 }
@@ -172,7 +172,7 @@ const shown =
     if (c.req.method === "POST") await readNoBody(c);
     const { batch, accountId, ownWallets } = openBatch(c, id);
     const view = await ask(batch, accountId, ownWallets);
-    if (!view) throw new ApiError("not_found");
+    if (!view) throw new ApiError("batch_not_found");
     if (view === "final") throw new ApiError("task_already_final");
     return answer(c, view);
   };
@@ -187,7 +187,7 @@ async function openResults(c: AppContext, id: string) {
   const { batch, accountId, ownWallets } = openBatch(c, id);
   const read = async (from: number): Promise<ResultsPart | null> => batch.results(accountId, from, ownWallets);
   const first = await read(0);
-  if (!first) throw new ApiError("not_found");
+  if (!first) throw new ApiError("batch_not_found");
   return { first, read };
 }
 

@@ -64,7 +64,7 @@ export async function downloadFile(c: AppContext, id: string): Promise<Response>
     });
     if (sent) return sent;
   }
-  throw new ApiError("not_found");
+  throw new ApiError("file_not_found");
 }
 
 /** The name in the plain form, which every program reads, or in that for any letters (RFC 6266, section 4.3; RFC 8187). */
@@ -79,7 +79,7 @@ export async function deleteFile(c: AppContext, id: string): Promise<Response> {
   const { DB } = c.env;
   const owner = c.get("caller");
   const now = Date.now();
-  if (fileDigest(id) === undefined || !(await endFile(DB, owner, id, now))) throw new ApiError("not_found");
+  if (fileDigest(id) === undefined || !(await endFile(DB, owner, id, now))) throw new ApiError("file_not_found");
   // If this fails, the regular removal of expired files repeats it.
   await removeExpiredFiles(c.env, now, maxRemoved, owner.accountId).catch((error: unknown) =>
     alert("file", { outcome: "not_removed" }, error),
@@ -90,7 +90,7 @@ export async function deleteFile(c: AppContext, id: string): Promise<Response> {
 /** The caller's file. Throws 404 also for one that has expired or belongs to another account or member. */
 async function findFile(c: AppContext, id: string): Promise<StoredFile> {
   const file = fileDigest(id) === undefined ? undefined : await fileById(c.env.DB, c.get("caller"), id, Date.now());
-  if (!file) throw new ApiError("not_found");
+  if (!file) throw new ApiError("file_not_found");
   return file;
 }
 

@@ -103,7 +103,7 @@ function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Pro
               <tr>
                 <th scope="row">{t(`kind_${kind as Kind | "chat"}`)}</th>
                 <td class="num">{percent(completionRate)}</td>
-                <td class="num">{medianSeconds === null ? "–" : t("status_seconds", { seconds: medianSeconds })}</td>
+                <td class="num">{medianSeconds === null ? "–" : t("length_seconds", { seconds: medianSeconds })}</td>
               </tr>
             ))}
           </Table>

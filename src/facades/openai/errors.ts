@@ -86,6 +86,9 @@ const changed: Record<string, { status?: number; code?: string | null }> = {
   model_not_found: { status: 404 },
   model_not_available: { status: 404, code: "model_not_found" },
   task_not_found: { code: "not_found" },
+  file_not_found: { code: "not_found" },
+  batch_not_found: { code: "not_found" },
+  character_not_found: { code: "not_found" },
   invalid_request: { code: null },
 };
 
