@@ -1,6 +1,7 @@
 /** Reads the operator's configuration from the Worker's variables. */
 
 import type { Hedging } from "./base/hedging.ts";
+import { assetSeconds, recordSeconds } from "./base/life-times.ts";
 import { readBaseUrl, readNumber, readNumberOrOff, readWord, VariableError } from "./base/variables.ts";
 
 /** True on a developer's machine. */
@@ -8,8 +9,8 @@ export const isLocal = (env: Env) => readWord("ENVIRONMENT", env.ENVIRONMENT, ["
 
 /** The lifetimes of assets and of final records in milliseconds. Only a local gateway may change them. */
 export const lifeTimes = (env: Env) => ({
-  assetMs: 1000 * readNumber("ASSET_TTL_S", isLocal(env) ? env.ASSET_TTL_S : undefined, 86_400),
-  recordMs: 1000 * readNumber("RECORD_TTL_S", isLocal(env) ? env.RECORD_TTL_S : undefined, 604_800),
+  assetMs: 1000 * readNumber("ASSET_TTL_S", isLocal(env) ? env.ASSET_TTL_S : undefined, assetSeconds),
+  recordMs: 1000 * readNumber("RECORD_TTL_S", isLocal(env) ? env.RECORD_TTL_S : undefined, recordSeconds),
 });
 
 /** The unit of amounts. */

@@ -3,12 +3,14 @@
  * `NAME_OLD`: it adds the new one as `NAME_V<Unix seconds>`, and the names show which value is the newest and since when.
  */
 
+import { assetSeconds } from "./life-times.ts";
+
 /** The name of a rotated secret: the secret, and the time of the rotation. */
 export const rotatedName = /^([A-Z][A-Z0-9_]*)_V(\d{10})$/;
 
 const hourMs = 3_600_000;
 /** Seconds for which a replaced value stays valid: as long as URLs of assets live, and a week for receivers of alerts. Other secrets: without end. */
-const keptSeconds: Record<string, number> = { ASSET_SIGNING_SECRET: 90_000, ALERT_SIGNING_SECRET: 7 * 86_400 };
+const keptSeconds: Record<string, number> = { ASSET_SIGNING_SECRET: assetSeconds + 3_600, ALERT_SIGNING_SECRET: 7 * 86_400 };
 /** Secrets whose replaced values, listed in `NAME_REPLACED`, still open what release 0.2.0 sealed with them, after they have become invalid. */
 const keepsReplaced = new Set(["ASSET_SIGNING_SECRET"]);
 /** Secrets of which every replaced value counts, separated by spaces: for the others it is the one before. */

@@ -19,6 +19,7 @@ import {
   tasksToErase,
 } from "../db/erasure.ts";
 import type { Actor } from "../db/audit-log.ts";
+import { recordSeconds } from "../base/life-times.ts";
 import { alert } from "../base/log.ts";
 import { eraseChanges } from "../storage/change-log.ts";
 import { eraseArchive } from "./erase-archive.ts";
@@ -30,8 +31,8 @@ const maxTasks = 100;
 const maxRows = 500;
 /** The number of passes in one request. */
 const maxPasses = 3;
-/** Records are kept for seven days after a task's end, and a task is open for two hours at most. Younger entries are never archived. */
-export const recordMs = 7 * 86_400_000 + 1000 * Math.max(...Object.values(deadlineSeconds)) + 3_600_000;
+/** The age at which no task has a record any more: the longest deadline, the time that records are kept, and an hour. Younger entries are never archived. */
+export const recordMs = 1000 * (Math.max(...Object.values(deadlineSeconds)) + recordSeconds) + 3_600_000;
 /** The time after which no isolate accepts the account's keys and no submission from before the erasure is running. */
 const underWayMs = 60_000;
 

@@ -2,6 +2,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { toObjectId } from "../../base/ids.ts";
+import { recordSeconds } from "../../base/life-times.ts";
 import { alert } from "../../base/log.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch } from "../../db/batches.ts";
@@ -21,7 +22,7 @@ import { type BatchView, toView } from "./view.ts";
 import { findCaller, retryMs } from "./waits.ts";
 
 /** Ended batches are kept as long as the records of tasks. */
-const keptMs = 7 * 86_400_000;
+const keptMs = 1000 * recordSeconds;
 /** The object wakes so often while lines are open: after a crash, and for an end whose report was lost. */
 const watchMs = 60_000;
 /** So many deliveries are repeated at once, and the next ones after this time: each may keep a bucket's connection and an object for minutes. */

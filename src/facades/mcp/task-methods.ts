@@ -8,6 +8,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/mini";
+import { recordSeconds } from "../../base/life-times.ts";
 import { ApiRefusal } from "./errors.ts";
 import { isFinal, toSegment, type TaskData } from "../client.ts";
 import { taskResult } from "./results.ts";
@@ -16,7 +17,7 @@ import type { Caller } from "./context.ts";
 export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 /** The minimum time for which a record is kept after its creation. */
-const ttlMs = 7 * 86_400_000;
+const ttlMs = 1000 * recordSeconds;
 const pollIntervalMs = 3_000;
 
 /** True if the client declared for this request that it accepts a task instead of a result. */
