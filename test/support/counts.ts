@@ -94,7 +94,7 @@ const askedAlone = { ...asked, objectCalls: 22 };
  * A video takes 60 seconds, the others before it 57 to 63, and is polled accordingly or calls back. An image is answered by its start, or takes four
  * seconds. A lone account has one task or chat at a time, the one before it days ago, so that nothing is shared.
  */
-const expected = {
+export const expected = {
   video: { counts: polledVideo, goal: { rows: 23.5, dollars: 36 } },
   "video, status every 10 s": { counts: { ...polledVideo, ...asked, d1Calls: 2.13 }, tolerance: askedTolerance },
   "video, status every 10 s, request log": {
