@@ -1,5 +1,7 @@
 /** The headers of answers. */
 
+import { languages } from "../../src/messages/language.ts";
+
 interface Header {
   description: string;
   schema: object;
@@ -32,7 +34,7 @@ export const headers = {
   "content-language": {
     description: "The language of the messages in the body.",
     required: true,
-    schema: { type: "string", enum: ["en", "zh", "ko", "ja"] },
+    schema: { type: "string", enum: languages },
     example: "en",
   },
   vary: { description: "The request headers that the answer depends on.", schema: { type: "string" }, example: "Accept-Language" },

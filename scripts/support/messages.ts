@@ -3,8 +3,9 @@
 import en from "../../src/messages/en.ts";
 import ja from "../../src/messages/ja.ts";
 import ko from "../../src/messages/ko.ts";
+import type { Language } from "../../src/messages/language.ts";
 import zh from "../../src/messages/zh.ts";
 
 /** JSON: a table for each language. A missing translation is a type error. */
 export const translations = () =>
-  `${JSON.stringify({ en, zh, ko, ja } satisfies Record<string, Record<keyof typeof en, string>>, null, 1)}\n`;
+  `${JSON.stringify({ en, zh, ko, ja } satisfies Record<Language, Record<keyof typeof en, string>>, null, 1)}\n`;

@@ -1,6 +1,6 @@
 /** The languages of sentences, and which of them a caller wants. */
 
-const languages = ["en", "zh", "ko", "ja"] as const;
+export const languages = ["en", "zh", "ko", "ja"] as const;
 export type Language = (typeof languages)[number];
 
 const isLanguage = (text: string): text is Language => languages.includes(text as Language);
