@@ -41,7 +41,7 @@ import { onError, pathNotFound } from "./api/request/errors.ts";
 import { withMiddleware } from "./api/request/middleware.ts";
 import { managed, ownTask } from "./api/request/roles.ts";
 import { TableRouter } from "./api/request/router.ts";
-import { ApiError } from "./base/errors.ts";
+import { methodNotAllowed } from "./base/errors.ts";
 import { withRotatedSecrets } from "./base/rotated-secrets.ts";
 import { knownProofDays } from "./config.ts";
 import { wrongVariables } from "./api/request/variable-checks.ts";
@@ -190,7 +190,7 @@ const refuse: Handle = async (c) => {
   // Callers without the operator's token cannot find out which paths exist under /admin.
   if (/^\/admin(\/|$)/.test(path)) await admin.admitOperator(c);
   const allowed = methods.filter((one) => app.router.match(one === "HEAD" ? "GET" : one, path)[0].length > 0);
-  if (allowed.length > 0) throw new ApiError("method_not_allowed", { headers: { allow: allowed.join(", ") } });
+  if (allowed.length > 0) throw methodNotAllowed(allowed);
   if (wantsPage(c) && !/^\/(v1|admin|openai|mcp)(\/|$)/.test(path)) return openConsole(c, asGateway(c));
   throw pathNotFound(c);
 };

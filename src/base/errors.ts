@@ -61,6 +61,14 @@ export interface Violation {
   allowed?: unknown;
 }
 
+/** The violation of a value that is none of the allowed ones. */
+export const notOneOf = (param: string, allowed: readonly unknown[]): Violation => ({
+  param,
+  rule: allowed.length === 1 ? "not_equal" : "not_one_of",
+  values: { allowed: allowed.map(String).join(", ") },
+  allowed,
+});
+
 /** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. A name that the caller chose may be long, and is cut. */
 export const toParam = (path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, step) => {
@@ -105,6 +113,16 @@ export class ApiError extends Error {
     this.sentence = options.sentence;
   }
 }
+
+/** The error for a method that a path does not have. */
+export function methodNotAllowed(methods: readonly string[]): ApiError {
+  const allowed = methods.join(", ");
+  return new ApiError("method_not_allowed", { headers: { allow: allowed }, sentence: { key: "method_not_allowed", values: { allowed } } });
+}
+
+/** The error for a body with more bytes than this. */
+export const bodyTooLarge = (maxBytes: number, cause?: unknown) =>
+  new ApiError("body_too_large", { sentence: { key: "larger_than", values: { maximum: String(maxBytes / 2 ** 20) } }, cause });
 
 /** The error for a budget that is used up until the window's end (milliseconds). */
 export const budgetExceeded = (until = Date.now() + 60_000) =>

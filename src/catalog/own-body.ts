@@ -1,7 +1,7 @@
 /** Bodies of models with their own input: `{model, prompt?, input}`, checked by the upstream's own JSON Schema. Pure. */
 
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
-import { maxViolations, toParam, type Violation } from "../base/errors.ts";
+import { maxViolations, notOneOf, toParam, type Violation } from "../base/errors.ts";
 import { findInInput, type FoundFile, type JsonSchema, maxUniqueItems, prepareSchema, type Step } from "./own-schema.ts";
 import { type OwnPrice, priceInput, withDefaults } from "./own-price.ts";
 
@@ -198,7 +198,7 @@ function toViolation(keyword: string, rule: unknown, at: readonly Step[], value:
     case "enum":
     case "const": {
       const allowed = keyword === "const" ? [rule] : (rule as unknown[]);
-      return [{ param, rule: "not_one_of", values: { allowed: allowed.map(String).join(", ") }, allowed }];
+      return [notOneOf(param, allowed)];
     }
     case "required": {
       const has = (name: string) => typeof value === "object" && value !== null && Object.hasOwn(value, name);

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { once } from "../base/once.ts";
-import { type ErrorCode, maxViolations, toParam, type Violation } from "../base/errors.ts";
+import { type ErrorCode, maxViolations, notOneOf, toParam, type Violation } from "../base/errors.ts";
 import type { ImageBackground, ImageFormat, ImageRole } from "./fields.ts";
 import { builtInCatalog, type Catalog } from "./catalog.ts";
 import type { Action, Family, Kind, Model } from "./models.ts";
@@ -235,12 +235,14 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
         ? { param, rule: "required" }
         : { param, rule: "wrong_type", values: { expected: issue.expected.replace(/^int$/, "integer").replace("record", "object") } };
     case "invalid_value":
-      return { param, rule: missing ? "required" : "not_one_of", values: { allowed: issue.values.join(", ") }, allowed: issue.values };
+      return missing ? { param, rule: "required", allowed: issue.values } : notOneOf(param, issue.values);
     case "too_big":
     case "too_small": {
       const limit = issue.code === "too_big" ? { maximum: Number(issue.maximum) } : { minimum: Number(issue.minimum) };
+      const isEmpty = issue.code === "too_small" && issue.minimum === 1;
       const ofText = issue.code === "too_big" ? "too_long" : "blank";
-      const rule = issue.origin === "array" ? `${issue.code}_list` : issue.origin === "string" ? ofText : issue.code;
+      const ofList = isEmpty ? "blank" : `${issue.code}_list`;
+      const rule = issue.origin === "array" ? ofList : issue.origin === "string" ? ofText : issue.code;
       return { param, rule, values: limit, allowed: limit };
     }
     case "custom": {

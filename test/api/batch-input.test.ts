@@ -58,7 +58,7 @@ const removeInput = async (id: string) => {
   const { objects } = await env.ASSETS.list({ prefix: `batches/${id}/` });
   await env.ASSETS.delete(objects.map(({ key }) => key));
 };
-const gone = { code: "invalid_request", message: "input_file: names a file that does not exist", param: "input_file" };
+const gone = { code: "invalid_request", message: "input_file: names a file that does not exist or has expired", param: "input_file" };
 
 test("a batch whose input is gone before its check fails, and says so", async () => {
   const account = await newAccount();

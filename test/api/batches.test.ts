@@ -434,7 +434,7 @@ test("a batch of which no line can be read fails and names lines", async () => {
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "failed", counts: { total: 0 } });
   expect(ended.errors).toMatchObject([
-    { line: 1, code: "invalid_json", param: null, message: expect.stringMatching(/^The body or line /) },
+    { line: 1, code: "invalid_json", param: null, message: expect.stringMatching(/^The body or batch line /) },
     { line: 2, code: "invalid_request", param: "endpoint" },
   ]);
   expect(await readResults(account, id)).toEqual([]);
@@ -483,7 +483,7 @@ test("a batch has no dry run: one that is asked for is refused, and no line runs
   for (const value of ["true", "True", "1", ""])
     expect((await call(`/v1/batches?dry_run=${value}`, { key: account.key, body })).body.error).toMatchObject({
       param: "dry_run",
-      message: "dry_run: must be one of false",
+      message: "dry_run: must be false",
     });
   expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([]);
   expect((await call("/v1/batches?dry_run=false", { key: account.key, body })).status).toBe(201);

@@ -11,7 +11,12 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const isRequestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
-const notFound = { message: "There is nothing at this address.", type: "invalid_request", code: "not_found", param: null };
+const notFound = {
+  message: "Nothing is here: the path is wrong, or its id does not exist or has expired.",
+  type: "invalid_request",
+  code: "not_found",
+  param: null,
+};
 const neverIssuedFile = `file_${"A".repeat(55)}`;
 const neverBegunBatch = toBatchId(env.BATCHES.newUniqueId());
 const broken = { message: "Something went wrong on our side.", type: "internal_error", code: "internal_error", param: null };
@@ -94,7 +99,12 @@ test.each(families)("%s with %j is 405, and Allow lists %j", async (path, method
     const allow = headers.get("allow")?.split(", ");
     for (const one of allowed) expect(allow).toContain(one);
     expect(allow).not.toContain(method);
-    const error = { message: "This method is not allowed here.", type: "invalid_request", code: "method_not_allowed", param: null };
+    const error = {
+      message: `This method is not allowed here. Allowed: ${headers.get("allow")}`,
+      type: "invalid_request",
+      code: "method_not_allowed",
+      param: null,
+    };
     expect(body).toEqual(path.startsWith("/v1/tasks") ? { code: 405, message: error.message, error } : { error });
   }
 });
@@ -211,4 +221,26 @@ test("HEAD of a status query returns its headers without a body", async () => {
   const response = await exports.default.fetch(`https://gateway.example/v1/tasks/${id}`, { method: "HEAD", headers });
   expect([response.status, await response.text()]).toEqual([200, ""]);
   expect(response.headers.get("etag")).toMatch(/^W\//);
+});
+
+const MiB = 1024 * 1024;
+const chats = "/v1/chat/completions";
+const padded = (bytes: number) => JSON.stringify({ padding: "x".repeat(bytes) });
+
+test.each<[string, string, unknown, string]>([
+  ["the only allowed number", "/v1/videos/generations", { model: "vidB-3.1-fast", prompt: "a quay", duration: 5 }, "duration: must be 8"],
+  ["the only allowed word", "/v1/batches?dry_run=true", {}, "dry_run: must be false"],
+  ["an empty list", chats, { model: "textA-1", messages: [] }, "messages: must not be empty"],
+  ["no key in the header", "/v1/tasks", undefined, "The API key or token is missing or not valid. Send Authorization: Bearer <key>."],
+  ["the limit of a body", "/v1/batches", padded(MiB), "The request body is too large: at most 1 MiB are allowed."],
+  ["the limit of a chat", chats, padded(10 * MiB), "The request body is too large: at most 10 MiB are allowed."],
+  [
+    "the limits of a body with images",
+    "/v1/images/generations",
+    padded(10 * MiB),
+    "The request body is too large: at most 72 MiB, and 10 MiB without its inline images, are allowed.",
+  ],
+])("an error names what is allowed: %s", async (_, path, body, message) => {
+  const sent = body === undefined ? {} : { key: (await newAccount()).key, body };
+  expect((await call(path, sent)).body.error.message).toBe(message);
 });

@@ -218,7 +218,12 @@ test.each(["/v1/tasks/x", `${videos}/x`, "/v1/characters_tasks/x"])("%s without 
   for (const key of [undefined, "sk-unknown"]) {
     const { status, headers, body } = await call(path, key === undefined ? {} : { key });
     expect(status).toBe(401);
-    const error = { message: "The API key or token is missing or not valid.", type: "unauthorized", code: "unauthorized", param: null };
+    const error = {
+      message: "The API key or token is missing or not valid. Send Authorization: Bearer <key>.",
+      type: "unauthorized",
+      code: "unauthorized",
+      param: null,
+    };
     expect(body).toEqual(path.startsWith("/v1/tasks") ? { code: 401, message: error.message, error } : { error });
     expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
   }

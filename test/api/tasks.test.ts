@@ -88,7 +88,12 @@ test("an id that was never issued is 404 on every path and starts no object", as
 test("unknown paths below /v1/tasks answer in the family's envelope", async () => {
   const account = await newAccount();
   const id = await image(account);
-  const error = { message: "There is nothing at this address.", type: "invalid_request", code: "not_found", param: null };
+  const error = {
+    message: "Nothing is here: the path is wrong, or its id does not exist or has expired.",
+    type: "invalid_request",
+    code: "not_found",
+    param: null,
+  };
   for (const path of [`/v1/tasks/${id}/unknown`, `/v1/tasks/${id}/cancel/more`])
     expect(await call(path, { key: account.key })).toMatchObject({ status: 404, body: { code: 404, message: error.message, error } });
   const { status, headers, body } = await call(`/v1/tasks/${id}`, { key: account.key, method: "PUT" });

@@ -290,7 +290,7 @@ test("a first call that the key's limits refuse says why", async () => {
   const { browser } = await (signedUp ??= signUp());
   for (const [limits, reason] of [
     [{ quota: "0.01" }, /quota|balance/i],
-    [{ quota: "", "kind-video": "on" }, /must be one of video/],
+    [{ quota: "", "kind-video": "on" }, /must be video/],
   ] as const) {
     const page = await (await browser.ask("/console/keys", { name: unique(), expires: "", ...limits })).text();
     const [action = ""] = /\/console\/keys\/key_\w+\/send/.exec(page) ?? [];

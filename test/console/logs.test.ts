@@ -205,7 +205,7 @@ test("a chat has its cost and no page of a task; a line says what the answer sai
   const at = Date.now() - 1000;
   const chat = `chatcmpl-${crypto.randomUUID()}`;
   const entry = { account: id, at, path: "POST /v1/chat/completions", status: 200, outcome: "ok", ms: 900, key: keyId, model: "textA-1" };
-  const message = "messages: must have at least 1 elements";
+  const message = "messages: must not be empty";
   await writeRequests(env.DB, [
     { ...entry, request: "said", task: chat },
     { ...entry, request: "wrong", status: 400, outcome: "invalid_request", message },

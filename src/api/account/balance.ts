@@ -2,7 +2,7 @@
 
 import { answerPlain, answerPreflight } from "../request/answer.ts";
 import type { AppContext, Handle } from "../request/context.ts";
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, methodNotAllowed } from "../../base/errors.ts";
 import { alert } from "../../base/log.ts";
 import { remaining, toUnits } from "../../db/ledger.ts";
 import { authenticate, bearerToken, countRequest } from "../request/auth.ts";
@@ -21,7 +21,7 @@ export const balance =
     const { method } = c.req;
     try {
       if (method === "OPTIONS") return answerPreflight(c);
-      if (method !== "GET" && method !== "HEAD") throw new ApiError("method_not_allowed", { headers: { allow: "GET, HEAD, OPTIONS" } });
+      if (method !== "GET" && method !== "HEAD") throw methodNotAllowed(["GET", "HEAD", "OPTIONS"]);
       return await showBalance(c, scope);
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) {

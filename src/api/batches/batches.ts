@@ -32,7 +32,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const { env } = c;
   requireVariables(env, "task");
   // Ignored, it would run and charge the lines.
-  if ((queryParameter(c, "dry_run") ?? "false") !== "false") throw invalid("dry_run", "not_one_of", { allowed: "false" });
+  if ((queryParameter(c, "dry_run") ?? "false") !== "false") throw invalid("dry_run", "not_equal", { allowed: "false" });
   // The lines stay as they were sent, for the receipts of their tasks.
   const body = await readFields(c, newBatch, [], 2);
   const { accountId, keyId, keyHash, ownWallets } = c.get("caller");

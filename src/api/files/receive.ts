@@ -8,7 +8,7 @@ import { maxFileBytes } from "../../config.ts";
 import { imageProblems, maxImageBytes } from "../../catalog/fields.ts";
 import { detectFileType, FILE_TYPE_BYTES, type FileType } from "../../media/file-type.ts";
 import { readVideoFacts } from "../../media/mp4.ts";
-import { ApiError, invalid } from "../../base/errors.ts";
+import { ApiError, bodyTooLarge, invalid } from "../../base/errors.ts";
 import { newFileId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
@@ -45,7 +45,7 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
   const { body } = c.req.raw;
   if (!body) throw invalid("file", "required");
   const length = c.req.header("content-length");
-  if (Number(length ?? 0) > maxBodyBytes) throw new ApiError("body_too_large");
+  if (Number(length ?? 0) > maxBodyBytes) throw bodyTooLarge(maxLinesBytes);
   // Before anything is stored; `add` checks again, because other uploads run beside this one.
   if ((await usedFileBytes(env.DB, accountId)) >= maxFileBytes(env)) await makeRoom(c);
 
@@ -142,7 +142,7 @@ async function store(bucket: R2Bucket, { accountId, object, type, bytes }: Targe
 const refuseSize = (type: FileType) => (error: unknown) => {
   const isTooLarge = error instanceof TooLargeError || (error instanceof NetError && error.reason === "too_large");
   if (!isTooLarge) throw error;
-  if (!type.startsWith("image/")) throw new ApiError("body_too_large", { cause: error });
+  if (!type.startsWith("image/")) throw bodyTooLarge(maxBytes(type), error);
   throw invalid("file", imageProblems.too_large, { maximum: maxImageBytes / MiB });
 };
 

@@ -2,7 +2,7 @@
 
 import { Semaphore } from "../../base/concurrency.ts";
 import type { Caller } from "../../db/callers.ts";
-import { ApiError, statusAndType } from "../../base/errors.ts";
+import { ApiError, bodyTooLarge, statusAndType } from "../../base/errors.ts";
 import { largeReader } from "../../media/large-reads.ts";
 import { NetError } from "../../net/net-error.ts";
 import { callersPace, pace } from "../../net/pace.ts";
@@ -56,7 +56,7 @@ export function arrive(bucket: R2Bucket, { share, token }: Owner, body: Readable
     for (const permit of permits) permit.release();
     reader.cancel().catch(() => undefined); // it has been read, or the rest is not wanted
   };
-  return { read, rest: () => spool(bucket, share, read, maxBytes).catch(refuse), end };
+  return { read, rest: () => spool(bucket, share, read, maxBytes).catch(refuseLarger(maxBytes)), end };
 }
 
 /** Reads a body to its end. Throws what `Arrival.rest` throws. */
@@ -75,9 +75,13 @@ function disconnected(cause: unknown): never {
 
 function refuse(error: unknown): never {
   if (!(error instanceof NetError)) throw error;
-  const code = error.reason === "timeout" ? "body_too_slow" : error.reason === "too_large" ? "body_too_large" : "invalid_json";
-  throw new ApiError(code, { cause: error });
+  throw new ApiError(error.reason === "timeout" ? "body_too_slow" : "invalid_json", { cause: error });
 }
+
+const refuseLarger = (maxBytes: number) => (error: unknown) => {
+  if (error instanceof NetError && error.reason === "too_large") throw bodyTooLarge(maxBytes, error);
+  return refuse(error);
+};
 
 /**
  * `receive` for another Worker: a refusal is an answer too, because errors lose their class between Workers. `caller` is that of the request,

@@ -4,7 +4,7 @@ import type { AppContext } from "./context.ts";
 import type * as z from "zod/mini";
 import { toViolations } from "../../catalog/parse.ts";
 import { findOversized, toOversized } from "../../catalog/sizes.ts";
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, bodyTooLarge } from "../../base/errors.ts";
 import { isLocal } from "../../config.ts";
 import { NetError } from "../../net/net-error.ts";
 import { readAll } from "../../net/bounded-body.ts";
@@ -70,13 +70,13 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   if (!body) return new Uint8Array();
   const header = c.req.header("content-length");
   const length = header === undefined ? undefined : Number(header);
-  if (length !== undefined && length > maxBytes) throw new ApiError("body_too_large");
+  if (length !== undefined && length > maxBytes) throw bodyTooLarge(maxBytes);
   // A declared length is kept by HTTP itself.
   const bytes = length === undefined ? readAll(body, maxBytes) : c.req.raw.bytes();
   try {
     return await within(paceTimeMs(length ?? maxBytes), bytes);
   } catch (error) {
-    if (error instanceof NetError && error.reason === "too_large") throw new ApiError("body_too_large");
+    if (error instanceof NetError && error.reason === "too_large") throw bodyTooLarge(maxBytes);
     if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
     throw new ApiError("invalid_json"); // the caller disconnected
   }

@@ -4,7 +4,7 @@ import type { Catalog } from "../../catalog/catalog.ts";
 import type { ApiKey } from "../../db/api-keys.ts";
 import type { Caller, KeyScope } from "../../db/callers.ts";
 import { remaining, toUnits } from "../../db/ledger.ts";
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, notOneOf } from "../../base/errors.ts";
 import type { WalletView } from "../../wallet/limits.ts";
 
 /** The canonical names of models. */
@@ -77,5 +77,4 @@ export function requireScope({ scope, token }: Caller, kind: string, model: stri
 const intersect = (some: string[] | undefined, others: string[] | undefined) =>
   some && others ? some.filter((one) => others.includes(one)) : (some ?? others);
 
-const outside = (param: string, allowed: string[]) =>
-  new ApiError("key_scope", { violations: [{ param, rule: "not_one_of", values: { allowed: allowed.join(", ") }, allowed }] });
+const outside = (param: string, allowed: string[]) => new ApiError("key_scope", { violations: [notOneOf(param, allowed)] });

@@ -4,7 +4,7 @@ import type { ExtractedImage } from "../../media/json-image.ts";
 import { chatDeadlineMs } from "../../catalog/chat-tokens.ts";
 import type { AppContext } from "./context.ts";
 import { type Asset, inputPrefix, removeUnder, storeBytes, storeFile } from "../../storage/assets.ts";
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, bodyTooLarge } from "../../base/errors.ts";
 import { maxDepth } from "../../media/json-limits.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { largeReads } from "../../media/large-reads.ts";
@@ -129,7 +129,7 @@ async function readBody<T>(c: AppContext, maxBytes: number, { small, large }: Re
   const length = c.req.header("content-length");
   if (length !== undefined && Number(length) <= smallEnough) return small(withoutImages(await readObject(c, smallEnough)));
   requireJson(c);
-  if (Number(length ?? 0) > maxBytes) throw new ApiError("body_too_large");
+  if (Number(length ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   const stream = c.req.raw.body;
   if (!stream) throw new ApiError("invalid_json");
   const owner = toOwner(c.get("caller"));
@@ -254,7 +254,9 @@ async function read(c: AppContext, taskId: string | undefined, pieces: AsyncIter
 function refuse(error: unknown): never {
   if (!(error instanceof JsonBodyError)) throw error;
   if (error.cause instanceof ApiError) throw error.cause;
-  throw error.reason === "too_large" ? new ApiError("body_too_large", { cause: error }) : toJsonError(error);
+  if (error.reason !== "too_large") throw toJsonError(error);
+  const values = { maximum: String(imageBody / MiB), rest: String(largeBody / MiB) };
+  throw new ApiError("body_too_large", { sentence: { key: "larger_with_images", values }, cause: error });
 }
 
 /** `images[3]`, `image_with_roles[0].url` */

@@ -35,7 +35,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const { input_file_id: input, endpoint, completion_window: window = "24h", metadata, concurrency } = fields;
   if (typeof endpoint !== "string" || !Object.hasOwn(endpoints, endpoint))
     throw refuseField(c, "endpoint", endpoint === undefined ? "required" : "not_one_of", { allowed });
-  if (window !== "24h") throw refuseField(c, "completion_window", "not_one_of", { allowed: "24h" });
+  if (window !== "24h") throw refuseField(c, "completion_window", "not_equal", { allowed: "24h" });
   if (typeof input !== "string")
     throw refuseField(c, "input_file_id", input === undefined ? "required" : "wrong_type", { expected: "string" });
   const origin: Batch["openai"] = {
@@ -125,8 +125,8 @@ async function convert(c: AppContext, endpoint: string, { text, line }: { text: 
     }
     const { custom_id: customId, method, url, body } = toObject(c, value);
     if (typeof customId !== "string") throw refuseField(c, "custom_id", "required");
-    if (method !== "POST") throw refuseField(c, "method", "not_one_of", { allowed: "POST" });
-    if (url !== endpoint) throw refuseField(c, "url", "not_one_of", { allowed: endpoint });
+    if (method !== "POST") throw refuseField(c, "method", "not_equal", { allowed: "POST" });
+    if (url !== endpoint) throw refuseField(c, "url", "not_equal", { allowed: endpoint });
     if (!isFields(body)) throw refuseField(c, "body", "wrong_type", { expected: "object" });
     const fields = toObject(c, body);
     const { path, convert: toLine, shown } = endpoints[endpoint]!;

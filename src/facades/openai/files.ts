@@ -22,7 +22,7 @@ const maxPage = 100;
 
 export async function listFiles(c: AppContext): Promise<Response> {
   const { limit = String(maxPage), after, order = "desc", purpose } = c.req.query();
-  if (order !== "desc") throw refuseField(c, "order", "not_one_of", { allowed: "desc" });
+  if (order !== "desc") throw refuseField(c, "order", "not_equal", { allowed: "desc" });
   const size = /^\d+$/.test(limit) && Number(limit) > maxPage ? String(maxPage) : limit;
   const page = await readPage<StoredFile>(c, "/v1/files", { limit: size, after });
   const data = page.data.map(toFile);

@@ -94,7 +94,7 @@ const isTaken = (name: string) => dropped.has(name);
 
 /** The submission of a batch's line. Its results name URLs: a file with the bytes of all images would be too large. Throws 400. */
 export function toImageLine(c: AppContext, fields: Fields): Fields {
-  if (fields["response_format"] === "b64_json") throw refuseField(c, "response_format", "not_one_of", { allowed: "url" });
+  if (fields["response_format"] === "b64_json") throw refuseField(c, "response_format", "not_equal", { allowed: "url" });
   return toSubmission(c, fields).body;
 }
 

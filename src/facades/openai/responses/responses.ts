@@ -72,7 +72,7 @@ function readModel(c: AppContext, { model: asked }: Fields): { asked: string; mo
 /** The chat of a batch's line. Its response is not stored, and continues none: a stored one ends before the batch. Throws 400. */
 export async function toResponseLine(c: AppContext, fields: Fields): Promise<Fields> {
   const { model } = readModel(c, fields);
-  if (fields["stream"] === true) throw refuseField(c, "stream", "not_one_of", { allowed: "false" });
+  if (fields["stream"] === true) throw refuseField(c, "stream", "not_equal", { allowed: "false" });
   const { chat } = await toChat(c, fields, () => {
     throw refuseField(c, "previous_response_id", "not_supported");
   });
