@@ -178,6 +178,8 @@ function toViolation(keyword: string, rule: unknown, at: readonly Step[], value:
     const values = { [limit]: Number(rule) };
     return [{ param, rule: name, values, allowed: values }];
   };
+  /** `pattern`, `format`, `multipleOf` and the like say themselves what is allowed; a whole schema is too long. */
+  const wrongForm: Violation = { param, rule: "wrong_form", ...(typeof rule !== "object" && { allowed: { [keyword]: rule } }) };
   switch (keyword) {
     case "type":
       // Null is an absent field.
@@ -215,8 +217,8 @@ function toViolation(keyword: string, rule: unknown, at: readonly Step[], value:
     case "maxItems":
       return limited("too_big_list", "maximum");
     case "minLength":
-      return value === "" ? [{ param, rule: "blank" }] : [{ param, rule: "wrong_form" }];
+      return value === "" ? [{ param, rule: "blank" }] : [wrongForm];
     default:
-      return [{ param, rule: "wrong_form" }];
+      return [wrongForm];
   }
 }

@@ -38,3 +38,13 @@ test("a price that is not exact any more is no price", () => {
   expect(parse({ prompt: "x", style: "3600" }, {}, price).violations).toEqual([{ param: "input.style", rule: "no_price" }]);
   expect(parse({ prompt: "x", style: "9" }, {}, price).violations).toEqual([]);
 });
+
+test.each<[object, unknown, object]>([
+  [{ type: "string", pattern: "^[a-z]+$" }, "7", { rule: "wrong_form", allowed: { pattern: "^[a-z]+$" } }],
+  [{ type: "string", minLength: 3 }, "ab", { rule: "wrong_form", allowed: { minLength: 3 } }],
+  [{ type: "integer", multipleOf: 8 }, 12, { rule: "wrong_form", allowed: { multipleOf: 8 } }],
+  [{ const: "wav" }, "mp3", { rule: "not_equal", values: { allowed: "wav" }, allowed: ["wav"] }],
+  [{ enum: ["wav", "mp3"] }, "ogg", { rule: "not_one_of", values: { allowed: "wav, mp3" }, allowed: ["wav", "mp3"] }],
+])("the violation of %j by %j says what is allowed", (schema, value, violation) => {
+  expect(parse({ sound: value }, { sound: schema }).violations).toEqual([{ param: "input.sound", ...violation }]);
+});
