@@ -7,7 +7,7 @@ interface Env {
   DISPATCH: Queue<import("./tasks/work.ts").TaskMessage>;
   /** Dispatch messages for starts whose answer arrives only when the work is done */
   STARTS: Queue<import("./tasks/work.ts").TaskMessage>;
-  /** Callbacks to receivers, which may be slow, budget alerts, and settlements of chats whose wallet was away */
+  /** Callbacks to receivers, which may be slow, budget alerts, and settlements of chats whose wallet did not answer */
   NOTIFY: Queue<import("./tasks/consumer/queue.ts").QueueMessage>;
   TASKS: DurableObjectNamespace<import("./tasks/object/task-object.ts").TaskObject>;
   CLAIMS: DurableObjectNamespace<import("./tasks/object/claim-object.ts").ClaimObject>;

@@ -197,7 +197,7 @@ function parsed<T extends NonNullable<Parameters<typeof parseArgs>[0]>["options"
 
 function checkAllowed(option: string, given: readonly string[], allowed: readonly string[]): void {
   const wrong = given.find((word) => !allowed.includes(word));
-  if (wrong !== undefined) throw new Stop(`${option} does not know "${wrong}".`, `Use ${allowed.join(", ")}.`);
+  if (wrong !== undefined) throw new Stop(`"${wrong}" is not a value of ${option}.`, `Use ${allowed.join(", ")}.`);
 }
 
 function checkedEnvironment(name = ""): string {

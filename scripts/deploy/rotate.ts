@@ -81,7 +81,7 @@ const pendingShape = z.record(z.string(), z.string());
 /** Rotates the secret `name`. Throws `Stop` if it is not set, or if the operator's file sets it. */
 export async function rotate(name: string, options: DeployOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const rotation = rotations[name];
-  if (!rotation) throw new Stop(`--rotate does not know "${name}".`, `Use ${Object.keys(rotations).join(", ")}.`);
+  if (!rotation) throw new Stop(`"${name}" is not a value of --rotate.`, `Use ${Object.keys(rotations).join(", ")}.`);
   const { name: gateway, folder, choices, values, run } = await openRun(options, environment, signal);
   const deployment = build(options.environment, choices);
   await run.whole(async () => {

@@ -33,7 +33,7 @@ export async function readState(folder: string): Promise<State | undefined> {
   if (data) return data;
   const file = relative(root, path);
   throw new Stop(
-    `${file} is damaged, or of a release that knows other options.`,
+    `${file} is damaged, or was written by a release with other options.`,
     `Use that release, or move ${file} away (it has no secrets) and give the options that it names again.`,
   );
 }

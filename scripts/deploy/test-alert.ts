@@ -27,7 +27,8 @@ export async function testAlert(options: DeployOptions, environment: NodeJS.Proc
         "No receiver is configured: alerts are only in the log and on the admin page.",
         "Set ALERT_WEBHOOK and ALERT_SIGNING_SECRET, or ALERT_MAIL (docs/operations.md).",
       );
-    if (receivers.some(({ delivered }) => !delivered))
-      throw new Stop("A receiver did not accept the test alert.", "Correct it, and send the test alert again.");
+    const failed = receivers.filter(({ delivered }) => !delivered).map(({ receiver }) => receiver);
+    if (failed.length > 0)
+      throw new Stop(`The test alert was not accepted: ${failed.join(", ")}.`, "Correct it, and send the test alert again.");
   });
 }

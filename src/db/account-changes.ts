@@ -65,7 +65,7 @@ export interface TopUpSettings {
   money: number;
   currency: string;
   amount: number;
-  /** The most money in a month (UTC). */
+  /** The maximum amount in a month (UTC). */
   ceiling: number;
 }
 

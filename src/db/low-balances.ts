@@ -2,7 +2,7 @@
 
 import { type Act, type Actor, auditRowIfChanged } from "./audit-log.ts";
 
-/** An account whose settled balance has fallen below its threshold since its owners were last told. Millionths. */
+/** An account whose settled balance has fallen below its threshold since its owners' last e-mail about it. Millionths. */
 export interface LowBalance {
   accountId: string;
   threshold: number;
@@ -41,7 +41,7 @@ export const removeThreshold = (db: D1Database, accountId: string): D1PreparedSt
 /** What is left of a quota, without open holds: a hold that is released would otherwise end and begin a low balance. */
 const left = "w.quota - w.debt - w.used";
 
-/** The accounts whose owners are to be told, in any order: those whose e-mail is refused keep no other waiting. First those are forgotten that have enough again. */
+/** The accounts whose owners are due an e-mail, in any order, so that those whose e-mail is refused delay no other. Before, accounts that have enough again are reset. */
 export async function listLow(db: D1Database, limit: number): Promise<LowBalance[]> {
   const [, found] = await db.batch<LowBalance>([
     db.prepare(
@@ -60,7 +60,7 @@ export async function listLow(db: D1Database, limit: number): Promise<LowBalance
   return found?.results ?? [];
 }
 
-/** Notes that the owners were told of this threshold. */
+/** Notes that the owners got the e-mail about this threshold. */
 export async function setTold(db: D1Database, { accountId, threshold }: LowBalance, now: number): Promise<void> {
   await db.prepare("UPDATE low_balance SET told_at = ?3 WHERE account_id = ?1 AND threshold = ?2").bind(accountId, threshold, now).run();
 }

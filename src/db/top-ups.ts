@@ -186,7 +186,7 @@ export const pauseForDispute = (db: D1Database, accountId: string, disputeId: st
   auditRowIfChanged(db, accountId, system, { act: "top_up_changed", target: disputeId, after: { paused: "disputed" } }, now),
 ];
 
-/** Top-ups that are paused since `since`, and whose owners were not told yet, in any order: those whose e-mail is refused keep no other waiting. */
+/** Top-ups that are paused since `since`, and whose owners got no e-mail yet, in any order, so that those whose e-mail is refused delay no other. */
 export const listUntold = async (db: D1Database, since: number, limit: number): Promise<TopUp[]> =>
   (
     await db

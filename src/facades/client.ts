@@ -49,7 +49,7 @@ export const isFinal = ({ status }: TaskData) => status === "completed" || statu
 /** The gateway's own path of a file by its signed URL. Path and signature are the same under each base URL of the operator. */
 export const filePath = (signedUrl: string) => signedUrl.replace(/^.*?(?=\/(?:assets|characters)\/)/, "");
 
-/** An id as one segment of a path. Nothing has the id that stands for one that is empty or dots, which would lead elsewhere; a URL cannot contain half of a surrogate pair. */
+/** Encodes an id as one segment of a path. An empty id and dots would lead to another path: they become `-`, an id that nothing has. Half of a surrogate pair is replaced, because it has no encoding. */
 export const toSegment = (id: string) => encodeURIComponent(/^\.{0,2}$/.test(id) ? "-" : id.toWellFormed());
 
 /** Those of these headers that a request has. */

@@ -1,4 +1,4 @@
-/** Decodes a file given as a data URI: a picture, a video, a sound or a 3D object. */
+/** Decodes a file given as a data URI: an image, a video, audio or a 3D model. */
 
 import { detectAnyType } from "./any-type.ts";
 

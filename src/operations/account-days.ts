@@ -6,7 +6,7 @@ import { deleteAccountDays, sumAccountDay, type SummedDays, summedDaysJob } from
 const dayMs = 86_400_000;
 /** A day is summed so long after its end: by then entries are written, and late costs booked, except after long faults. */
 const lateMs = 10_800_000;
-/** How far back the first run begins: entries are kept longer. */
+/** How many days back the first run begins: fewer than entries stay in D1. */
 const firstDays = 7;
 /** The number of accounts in one statement, and of statements in one run. */
 const perStatement = 500;

@@ -24,7 +24,7 @@ export function alertSecret({ ALERT_SIGNING_SECRET: secret }: { ALERT_SIGNING_SE
   } catch {
     // Not Base64, like an empty text.
   }
-  throw new VariableError("ALERT_SIGNING_SECRET", "must be whsec_ and Base64");
+  throw new VariableError("ALERT_SIGNING_SECRET", "must be whsec_ followed by Base64");
 }
 
 /** Every setting that receivers need. */

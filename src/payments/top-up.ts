@@ -37,7 +37,7 @@ const hourMs = 3_600_000;
 const repeatMs = 20 * hourMs;
 const accountsPerRun = 200;
 const paymentsPerRun = 50;
-/** Owners are told for so long, if e-mail fails. */
+/** How long the e-mail to owners is repeated if it fails. */
 const tellMs = 24 * hourMs;
 
 /** Sets automatic top-up, or switches it off. Answers with the page of Stripe on which a card is stored if there is none, or if another one is wanted. */
@@ -130,7 +130,7 @@ async function charge(desk: Desk, payment: Payment): Promise<void> {
   if (intent === "lost") return;
   if (intent?.status === "succeeded") return writeChanges(desk.db, await settlePaid(desk, intent));
   if (intent?.status === "processing") return writeChanges(desk.db, [setIntent(desk.db, payment.id, intent.id)]);
-  // A bank that asks for the person, too, is a failure: nobody is there.
+  // If the bank wants the person to confirm, the payment has failed too: no person is present.
   if (intent && intent.status !== "canceled") await desk.stripe.paymentIntents.cancel(intent.id);
   log("top_up", { account: payment.accountId, outcome: "failed", payment: payment.id });
   await writeChanges(desk.db, setFailed(desk.db, payment, Date.now()));

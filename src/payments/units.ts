@@ -7,7 +7,7 @@ export interface Tariff {
   currency: "usd" | "cny";
   /** Millionths of a balance unit for one cent or fen: a whole number, so that every conversion is exact. */
   perCent: number;
-  /** The least and the most money of one payment. */
+  /** The minimum and the maximum amount of one payment. */
   min: number;
   max: number;
   /** What the console offers. */

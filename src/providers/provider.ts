@@ -32,9 +32,9 @@ export interface GenerationRequest {
   /** The requested background of images; without it the upstream's default. */
   background?: "opaque" | "transparent";
   style?: string;
-  /** The caller's wish for a visible label; absent if the caller did not say, or cannot. */
+  /** Whether the caller wants a visible label; absent if the caller did not say, or cannot. */
   watermark?: boolean;
-  /** The operator's wish where the caller cannot say: a visible label, or whatever is the maker's default. Absent: no label. */
+  /** The operator's choice where the caller has none: a visible label, or the maker's default. Absent: no label. */
   label?: "on" | "maker";
   storyboard?: boolean;
   thumbnail?: boolean;
@@ -200,7 +200,7 @@ export interface Provider {
   imageOutputs?(request: GenerationRequest): ImageOutputs | undefined;
   /** Whether the upstream has a switch for a visible label: `switch` if it may be left out of a request, `always` if not. Absent or undefined: it has none, and draws none. */
   labelSwitch?(request: GenerationRequest): "switch" | "always" | undefined;
-  /** True if `start` sends `request.input` as it is. Others are never asked with one. */
+  /** True if `start` sends `request.input` as it is. A provider without it never gets a request that has one. */
   readonly takesOwnInput?: boolean;
   /** The name of the setting that a route needs and lacks, that is wrong or not known; undefined if all are right. Asked when a route is saved. Absent: there are no settings. */
   wrongSetting?(settings: Record<string, unknown>): string | undefined;

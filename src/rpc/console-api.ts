@@ -60,8 +60,8 @@ export class ConsoleApi extends SharedObjects {
   }
 
   /**
-   * Answers a request like the gateway does for a request with the caller's key. The user of an account that lost changes to a restored
-   * database is refused like the account's keys.
+   * Answers a request like the gateway does for a request with the caller's key. If a restored database lacks changes of the account, its users
+   * are refused like its keys.
    */
   async ask(caller: Caller, request: Request): Promise<Response> {
     if (!(await this.isRestored(caller.accountId))) vouch(request, caller);

@@ -1,4 +1,4 @@
-/** What the gateway hands to the payments Worker with each call: it moves quotas, reads balances, and has owners told. */
+/** What the gateway hands to the payments Worker with each call: it moves quotas, reads balances, and sends e-mail to owners. */
 
 import { RpcTarget } from "cloudflare:workers";
 import type { AccountChange, Announcer } from "../db/account-changes.ts";

@@ -9,7 +9,7 @@ export interface CodeClaim {
 /** No lifecycle rule has this prefix. */
 const claimFile = (codeId: string) => `codes/${codeId}.json`;
 
-/** Claims the code for an account, or for nobody. Returns the claim that counts, which is an earlier one if there is one. Throws if the bucket does not answer; may be repeated. */
+/** Claims the code for an account, or for none to revoke it. Returns the claim that counts, which is an earlier one if there is one. Throws if the bucket does not answer; may be repeated. */
 export async function claimCode(bucket: R2Bucket, codeId: string, claim: CodeClaim): Promise<CodeClaim> {
   const file = claimFile(codeId);
   const written = await bucket.put(file, JSON.stringify(claim), {

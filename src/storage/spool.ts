@@ -14,7 +14,7 @@ import { NetError } from "../net/net-error.ts";
 const KiB = 1024;
 /** What a body may collect without room in the memory that is counted, so that its parts in the bucket are not many. 128 bodies arrive at once at most. */
 const freeBytes = 256 * KiB;
-/** The most of one body that is collected in memory, and the size of its parts in the bucket if there is room in memory. */
+/** The maximum of one body that is collected in memory, and the size of its parts in the bucket if there is room in memory. */
 const maxPartBytes = 1024 * KiB;
 
 /** The memory of all bodies that are being collected, and of those that are whole in it. A body that finds it full writes smaller parts to the bucket. An owner's half is enough for three bodies. */

@@ -76,7 +76,7 @@ export interface Submission extends Versioned {
   store?: false;
   /** True once texts of the parameters were cut, because the task ended without a result. */
   isCut?: true;
-  /** The operator's wish for a visible label, where the caller cannot say. Absent: none is wanted. */
+  /** The operator's choice of a visible label, where the caller has none. Absent: no label. */
   label?: "on" | "maker";
   /** Millionths reserved for the whole task. */
   price: number;

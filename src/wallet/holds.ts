@@ -11,7 +11,7 @@ const askAgainMs = 60_000;
 const crashMs = 10_000;
 /** Then its task is asked after this time: a submission that goes on writes its record before. */
 const afterCrashMs = 10_000;
-/** An object that starts so long after a chat's deadline was away, because its alarm should have run then. */
+/** An object that starts so long after a chat's deadline could not run: its alarm should have started it then. */
 const awayMs = 60_000;
 /** Settlements that could not reach the object wait in the queue, and arrive within this time after its return (`late-settlements.ts`). */
 const settlementsMs = 300_000;
@@ -30,7 +30,7 @@ export class WalletHolds {
 
   /**
    * Looks for new holds when the object starts; returns when an alarm has to look at them, or Infinity. Chats whose deadline passed while the
-   * object was away get a later one. It is stored: an idle object leaves memory before the alarm, and its next start would move the time again.
+   * object could not run get a later one. That deadline is stored: an idle object leaves memory before the alarm, and its next start would move it again.
    */
   begin(now: number): number {
     let wakeAt = Infinity;

@@ -19,7 +19,7 @@ export interface SettlementMessage extends Versioned {
   settlement: Settlement;
 }
 
-/** The interval between two attempts: shorter than the time for which a wallet that was away waits before it releases old holds. */
+/** The interval between two attempts: shorter than the time for which a wallet that could not run waits before it releases old holds. */
 const retrySeconds = 60;
 /** A message is sent again before the queue gives it up, which is after six attempts (wrangler.toml). */
 const maxAttempts = 4;

@@ -7,8 +7,8 @@ import type { WalletBook } from "./book.ts";
 import { type RowCopy, seenQuota, type WalletState } from "./state.ts";
 
 /**
- * A successful hold, or the reason for refusing it. `closed`: the task was settled before. `budget`: until the end of the window,
- * milliseconds.
+ * A successful hold, or the reason for refusing it. `closed`: the task was settled before. `budget`: it is used up until the end
+ * of its window (`until`, milliseconds).
  */
 export type ReserveAnswer =
   | { answer: "reserved" | "insufficient" | "too_many" | "closed" | "unavailable"; until?: never }

@@ -20,7 +20,7 @@ export type ChatCall = { charge: Charge; held: number } & (
  * a chat in it, and a distant wallet delays no chat by a whole round trip.
  */
 const joinMs = 5;
-/** A call that another request has taken along is given up after this time: that request may have died. */
+/** How long a request waits for a call that another request makes for both: the platform may have ended that request. */
 const lateMs = 2_000;
 /** Accounts whose last call an isolate remembers. */
 const maxLines = 1_000;

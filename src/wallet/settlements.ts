@@ -6,11 +6,11 @@ import { retry } from "../base/retry.ts";
 import { sendSettlement, type Settlement } from "./late-settlements.ts";
 import type { WalletView } from "./limits.ts";
 
-/** Settlements of an account gather for this time. A hold whose isolate dies meanwhile is released at its deadline, at nothing. */
+/** Settlements of an account gather for this time. If the isolate ends meanwhile, the hold is released at its deadline, at nothing. */
 const gatherMs = 50;
-/** The most settlements that gather. */
+/** The maximum number of settlements that gather. */
 const maxGathered = 64;
-/** A batch so late was left by a request that has died: the second request of the batch sends it, or else the account's next chat. */
+/** A batch that is so late was left by a request that the platform ended: the second request of the batch sends it, or else the account's next chat. */
 const overdueMs = 1_000;
 /** For five seconds. After them the queue keeps the settlements, which gets as many attempts: two messages of one settlement charge once. */
 const settleAttempts = 10;

@@ -147,7 +147,7 @@ const cases: Record<string, Case> = {
 The variable ALIASES must be a table of names with at most one *, each with the name of one of the gateway's models, or empty
 The variable LEDGER_DAYS must be from 9 to 365: records of tasks are kept for a week, daily sums for thirteen months
 The variable ALERT_WEBHOOK must be an http(s) address
-The variable ALERT_SIGNING_SECRET must be whsec_ and Base64
+The variable ALERT_SIGNING_SECRET must be whsec_ followed by Base64
 The variable MAX_OPEN_TASKS must be a whole number from 1 to 999999999
 The variable RECEIPT_SIGNING_KEY must be an Ed25519 key, as JWK or PKCS8 in Base64`,
     remedy: "docs/configuration.md",
@@ -180,7 +180,7 @@ The variable RECEIPT_SIGNING_KEY must be an Ed25519 key, as JWK or PKCS8 in Base
     reason: "ROUTES is not a table.",
     remedy: "Correct it, and run the same command again.",
   },
-  "a rotation of nothing": { args: ["--rotate", "EVERYTHING"], reason: '--rotate does not know "EVERYTHING".', remedy: "AUTH_SECRET" },
+  "a rotation of nothing": { args: ["--rotate", "EVERYTHING"], reason: '"EVERYTHING" is not a value of --rotate.', remedy: "AUTH_SECRET" },
   "a rotation of a secret that is not set": {
     args: ["--rotate", "ADMIN_TOKEN", "--yes"],
     reason: "No Worker of gateway on Acme has the secret ADMIN_TOKEN.",
@@ -207,7 +207,7 @@ The variable RECEIPT_SIGNING_KEY must be an Ed25519 key, as JWK or PKCS8 in Base
   },
   "a word in place of an address": { args: ["--email", "me"], reason: "--email me is not an e-mail address.", remedy: "--email you@" },
   "destinations without traces": { args: ["--traces-to", "honeycomb"], reason: "--traces-to exports nothing", remedy: "--traces 0.01" },
-  "an unknown region": { args: ["--region", "mars"], reason: '--region does not know "mars".', remedy: "weur" },
+  "an unknown region": { args: ["--region", "mars"], reason: '"mars" is not a value of --region.', remedy: "weur" },
   "two places": {
     args: ["--region", "weur", "--jurisdiction", "eu"],
     reason: "--region and --jurisdiction both say where the data is.",
@@ -215,7 +215,7 @@ The variable RECEIPT_SIGNING_KEY must be an Ed25519 key, as JWK or PKCS8 in Base
   },
   "an unknown part": {
     args: ["--without", "gateway"],
-    reason: '--without does not know "gateway".',
+    reason: '"gateway" is not a value of --without.',
     remedy: "sandbox, console, openai, mcp, marks, operations",
   },
   "an environment that cannot be a name": {
@@ -272,7 +272,7 @@ test("a stored state that cannot be read is named by both commands", async () =>
       ["destroy", ["--yes", "gateway"]],
     ] as const) {
       const { code, output } = await cloud.npm(script, [...args]);
-      expect([code, output]).toEqual([1, expect.stringContaining(".deploy/gateway/state.json is damaged, or of a release that knows")]);
+      expect([code, output]).toEqual([1, expect.stringContaining(".deploy/gateway/state.json is damaged, or was written by a release")]);
     }
   }
   await rm(folder, { recursive: true });

@@ -384,8 +384,8 @@ test("a test alert goes to each receiver, and the answer says how each took it",
   expect((await send(hook)).body.receivers).toEqual([{ receiver: "webhook", delivered: false, reason: "ALERT_WEBHOOK answered 500" }]);
   for (const [wrong, reason] of [
     [{ ALERT_WEBHOOK: "pager.example" }, "the variable ALERT_WEBHOOK must be an http(s) address"],
-    [{ ALERT_SIGNING_SECRET: "whsec_no-base64" }, "the variable ALERT_SIGNING_SECRET must be whsec_ and Base64"],
-    [{ ALERT_SIGNING_SECRET: "whsec_" }, "the variable ALERT_SIGNING_SECRET must be whsec_ and Base64"],
+    [{ ALERT_SIGNING_SECRET: "whsec_no-base64" }, "the variable ALERT_SIGNING_SECRET must be whsec_ followed by Base64"],
+    [{ ALERT_SIGNING_SECRET: "whsec_" }, "the variable ALERT_SIGNING_SECRET must be whsec_ followed by Base64"],
   ] as const)
     expect((await send({ ...hook, ...wrong })).body.receivers).toEqual([{ receiver: "webhook", delivered: false, reason }]);
   expect((await call("/admin/alerts/test", { method: "POST" })).status).toBe(401);

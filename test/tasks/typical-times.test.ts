@@ -20,7 +20,7 @@ test("the median of an even number of values is between the two middle ones", ()
   expect([median([3]), median([9, 1, 5]), median([4, 1, 10, 2])]).toEqual([3, 5, 3]);
 });
 
-test("the last hundred are kept, newest first, each group separately", async () => {
+test("the last hundred durations of each group are kept, newest first", async () => {
   const sort = unique();
   expect(await addDurations(env.DB, sort, [3, 2, 1])).toEqual([3, 2, 1]);
   expect(await addDurations(env.DB, sort, [5, 4])).toEqual([5, 4, 3, 2, 1]);

@@ -73,7 +73,7 @@ export class BatchRun {
   async resume(): Promise<void> {
     const lines = await this.load();
     await this.#askOverdue(lines);
-    // After a crash, and for tasks that were being made when the batch was cancelled.
+    // Again: a crash may have ended the first cancelling, and tasks may have been made during it.
     if (this.#store.current.stop === "cancelled") await this.cancelQueued();
     await this.#chats.settle(({ n }) => this.#store.hasLine(n));
     this.#pump();

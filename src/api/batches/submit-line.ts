@@ -16,7 +16,7 @@ import { type Checked, readFields, type SubmissionRequest, toSubmission } from "
 import type { Line } from "./lines.ts";
 import type { BatchTerms } from "./state.ts";
 
-/** No caller waits for a line, and many tasks of a batch are open at once: a minute in which the gateway or a maker is away fails none of them. */
+/** No caller waits for a line, and many tasks of a batch are open at once: a minute in which the gateway or a maker does not answer fails none of them. */
 const minDeadlineSeconds = 600;
 
 type Background = Pick<ExecutionContext, "waitUntil">;

@@ -263,7 +263,7 @@ function refuse(error: unknown): never {
 const isImageAt = (path: readonly (string | number)[]) =>
   (path.length === 2 && path[0] === "images") || (path.length === 3 && path[0] === "image_with_roles" && path[2] === "url");
 
-/** The most memory that a body with images takes: its largest image twice, or its text. */
+/** The maximum memory that a body with images takes: its largest image twice, or its text. */
 const maxImageTurn = 16 * MiB;
 
 /** Bodies with images that are read while they arrive; the isolate has 128 MB in all. An account may have it all, because no other waits for it. */

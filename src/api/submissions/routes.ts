@@ -48,7 +48,7 @@ function findUnsupported(provider: Provider, request: GenerationRequest): string
   const { formats, backgrounds } = provider.imageOutputs?.(request) ?? { formats: [], backgrounds: ["opaque"] };
   const unsupported = provider.unsupportedField?.(request);
   if (unsupported !== undefined) return unsupported;
-  // The operator's wish, which no field of the caller's body could change.
+  // The operator chose the label: no field of the caller's body could change that.
   if (!canLabel(provider, request)) return "model";
   if (format !== undefined && !formats.includes(format)) return "output_format";
   // JPEG has no transparency.

@@ -213,7 +213,7 @@ export async function toSubmission(
   };
 }
 
-/** The operator's wish for a visible label, unless the caller can say (`metadata.watermark`) or nothing is drawn; undefined for no label. */
+/** The operator's choice of a visible label, unless the caller has one (`metadata.watermark`) or nothing is drawn; undefined for no label. */
 function operatorsLabel(env: Env, kind: Submission["kind"], model: Model): Submission["label"] {
   const label = visibleLabel(env);
   if (label === "off" || kind === "character") return undefined;

@@ -47,7 +47,7 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
     keys.map(({ walletId }) => walletId),
   );
   const people = new Map((await listMembers(c.env.DB, c.get("account").id)).map(({ userId, email }) => [userId, email]));
-  // Whose a key is matters only where several people have keys.
+  // The owner is shown only if the account has several members.
   const nameOf = ({ ownerId }: Key) => (people.size < 2 ? undefined : ownerId === null ? t("key_of_account") : people.get(ownerId));
   const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId), owner: nameOf(key) }));
   return page(

@@ -7,7 +7,7 @@ import { acceptInvitation, findMember, invitedTo } from "../members.ts";
 import { reachesPeople } from "../mail.ts";
 import { accountCookie, actor, cookies, nothingHere, page, person, readForm } from "../frame.tsx";
 
-/** The chosen account is stored for a year in this browser. It is a wish: each request looks whether the user is a member. */
+/** The chosen account is stored for a year in this browser. It gives no access: each request checks that the user is a member. */
 function choose(c: ConsoleContext, accountId: string): void {
   const secure = new URL(c.req.url).protocol === "https:";
   setCookie(c, accountCookie, accountId, { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax", secure });

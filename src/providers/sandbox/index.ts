@@ -57,7 +57,7 @@ export function sandbox(fetcher: Fetcher): Provider {
 
     imageOutputs: () => ({ formats: ["png"], backgrounds: ["opaque"] }),
 
-    // It draws no labels, and takes every wish, like `watermark`: its results are for tests.
+    // It draws no labels, and accepts every choice of one, like `watermark`: its results are for tests.
     labelSwitch: () => "switch",
 
     refuses: (prompt) => prompt.includes("sandbox:reject"),

@@ -5,7 +5,7 @@ import { boundedBody } from "../../net/bounded-body.ts";
 import { type Failed, type Output, ProviderError } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
-/** The longest time for which an upstream's wish is followed: tasks have minutes. */
+/** The longest pause that an upstream may request: tasks have minutes. */
 export const maxRetryAfterMs = 60_000;
 
 /** `Retry-After`, seconds or a date, in milliseconds from now and at most `maxRetryAfterMs`; undefined if it is absent. */

@@ -82,7 +82,7 @@ async function store(task: Task, lease: string, made: Succeeded, env: Env): Prom
   }
 }
 
-/** The most files of an answer that are stored. */
+/** The maximum number of files of an answer that are stored. */
 const maxOwnFiles = 32;
 /** A longer text beside the files is a file itself: the result is part of the task's record. */
 const maxDataLength = 64 * 1024;
@@ -106,9 +106,9 @@ async function storeOwn(task: Task, lease: string, made: Succeeded, env: Env): P
   const isOfKind = ({ asset }: Stored) => asset.type.startsWith(`${kind}/`) && asset.type !== "image/gif";
   const wanted = kind === "file" ? [] : stored.filter(isOfKind);
   if (kind === "image") {
-    // More images than were paid for are given away; which ones are extra nobody knows.
-    const most = imagePrice ? Math.round(price / imagePrice) : Infinity;
-    const images = wanted.slice(0, most);
+    // Images beyond those that were paid for are given away as files: the answer does not say which ones are extra.
+    const paid = imagePrice ? Math.round(price / imagePrice) : Infinity;
+    const images = wanted.slice(0, paid);
     if (images.length === 0) throw new BadOutputError("no image");
     const others = stored.filter((one) => !images.includes(one));
     return { kind: "images", images: images.map(({ asset }) => asset), ...listed(others), ...data };

@@ -78,7 +78,7 @@ function readAmounts(field: Field, prefix: string, names: string[], before: Show
   return amounts.length === 0 ? undefined : Object.fromEntries(amounts);
 }
 
-/** The most routes that a form has. */
+/** The maximum number of routes in a form. */
 const maxRoutes = 32;
 
 function readRoutes(field: Field, id: string, entry: ShownEntry): ShownEntry[] | undefined {
