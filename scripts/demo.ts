@@ -1,6 +1,7 @@
 /** `npm run demo`: makes one output of each kind, saves the files under `demo-output/` and checks every file and the bill. */
 
 import { join, resolve } from "node:path";
+import { assetSeconds } from "../src/base/life-times.ts";
 import type { Balances } from "./support/api-answers.ts";
 import { ApiClient } from "./support/api-client.ts";
 import { billFaults, micro, settledBalances } from "./support/bill.ts";
@@ -39,7 +40,7 @@ async function runAt(signal: AbortSignal): Promise<string[]> {
 
 /** Makes everything, prints the summary, and returns the faults. */
 async function demonstrate(api: ApiClient, baseUrl: string, own: boolean): Promise<string[]> {
-  const assetTtl = Number(process.env["ASSET_TTL_S"] || 86_400);
+  const assetTtl = Number(process.env["ASSET_TTL_S"] || assetSeconds);
   const [prices, before] = await Promise.all([api.prices(), api.balances()]);
   const run = new DemoRun({ api, prices, board: new ProgressBoard(), outputDir, assetTtl, taskDeadlineMs: own ? 60_000 : 600_000 });
   await run.prepare();

@@ -16,7 +16,7 @@ import { toViolations } from "./parse.ts";
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The longest deadline of the built-in models: the operations Worker counts on it. */
-const maxDeadlineSeconds = 600;
+const maxDeadlineSeconds = Math.max(...Object.values(deadlineSeconds));
 
 const setting = () => z.union([z.string().check(z.maxLength(2_000)), z.number(), z.boolean(), z.array(z.string()).check(z.maxLength(64))]);
 
