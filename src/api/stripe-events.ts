@@ -14,7 +14,7 @@ const toleranceS = 300;
 export async function receiveStripeEvent(c: AppContext): Promise<Response> {
   const { PAYMENTS } = c.env;
   const signature = c.req.header(header) ?? "";
-  // Everyone can send here, so a body is read only if it may be accepted. An event without a body is never valid, and asks whether there is a key.
+  // Everyone can send here, so a body is read only if it may be accepted. An event without a body is never valid: its outcome only says whether Stripe's keys are set.
   const isOff = !PAYMENTS || (await send(c, PAYMENTS, "", signature)) === "off";
   if (isOff || !isRecentSignature(signature)) {
     await c.req.raw.body?.cancel();

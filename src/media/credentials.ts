@@ -20,7 +20,7 @@ export interface CredentialReader {
 type Need = { take: number } | { skip: number };
 type Parser = Generator<Need, boolean, Uint8Array>;
 
-/** The longest part that is looked at as a whole: the head of an MP4's box with its purpose. The only memory of a reader. */
+/** The maximum bytes that a parser takes at once, and all that a reader keeps in memory: the head of an MP4's box, up to its purpose. */
 const maxTaken = 64;
 /** A file with more chunks, segments or boxes is not read to its end: each costs time, however short it is. A PNG of 512 MB in chunks of 8 KB has fewer. */
 const maxParts = 100_000;

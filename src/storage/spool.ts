@@ -17,7 +17,7 @@ const freeBytes = 256 * KiB;
 /** The maximum of one body that is collected in memory, and the size of its parts in the bucket if there is room in memory. */
 const maxPartBytes = 1024 * KiB;
 
-/** The memory of all bodies that are being collected, and of those that are whole in it. A body that finds it full writes smaller parts to the bucket. An owner's half is enough for three bodies. */
+/** The memory that bodies share while they are collected, and afterwards if they are whole in it. While it is full, a body writes smaller parts to the bucket. An owner's half is enough for three bodies. */
 const memory = new Semaphore({ maxAtOnce: 6 * 1024 * KiB, maxHoldMs: 300_000, maxWaitMs: 0 });
 
 /** A body that has arrived completely. */

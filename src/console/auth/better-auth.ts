@@ -18,7 +18,7 @@ function wantUser(isVerified: boolean | undefined): void {
   if (!isVerified) throw new APIError("UNAUTHORIZED", { message: "The user was not verified" });
 }
 
-/** The cookie of a browser in which a user has signed in or reset the password: the user's id and one of the browser's own, signed. It opens nothing, and stays after signing out. */
+/** The cookie of a browser in which a user has signed in or reset the password: the user's id and one of the browser's own, signed. It gives no access, and stays after signing out. */
 const knownBrowser = "known";
 const yearSeconds = 31_536_000;
 

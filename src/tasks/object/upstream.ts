@@ -30,9 +30,9 @@ export const poll = (task: Task, env: Env) =>
   withSpan("provider", toCallAttributes(task), async () => withTimeout(currentProvider(task, env).poll(task.operation!), timeoutMs));
 
 /**
- * Cancelling this task costs its price: the operator charges for work that a provider has accepted, on this or an earlier route, and a provider
- * cannot stop it (any more), is switched off or does not answer. Cancels at the providers, because only their answers decide that. Adds to
- * `stopped` the operations that their makers have failed or stopped, and what they bill for them, in millionths; null if that is not known yet.
+ * Cancels the task's work at its providers, on this and earlier routes, and says whether that costs the task's price: it does if the operator
+ * charges for accepted work (`CANCEL_CHARGE`) and one of the providers cannot stop it (any more), is switched off or does not answer. Adds to
+ * `stopped` what the makers have failed or stopped, and what they bill for it, in millionths; null if that is not known yet.
  */
 export async function isChargedWhenCancelled(task: OpenTask, env: Env, stopped: Map<Operation, number | null>): Promise<boolean> {
   if (!chargesCancelled(env)) return false;
