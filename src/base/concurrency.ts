@@ -74,10 +74,16 @@ export class Semaphore {
   }
 
   /** Waits like `take` for a permit, which the caller releases. */
-  async enter(refusal: () => Error, owner?: string, size = 1, maxWaitMs = this.#options.maxWaitMs): Promise<ReleasedPermit> {
+  async enter(refusal: () => Error, owner?: string, size?: number, maxWaitMs?: number): Promise<ReleasedPermit> {
+    const permit = await this.tryEnter(owner, size, maxWaitMs);
+    if (!permit) throw refusal();
+    return permit;
+  }
+
+  /** The same for work that goes on without a permit: undefined where `enter` throws. */
+  async tryEnter(owner?: string, size = 1, maxWaitMs = this.#options.maxWaitMs): Promise<ReleasedPermit | undefined> {
     const turn = { owner, size, until: 0, isPatient: maxWaitMs > this.#options.maxWaitMs };
-    if (!this.#isNext(turn)) await this.#wait(turn, refusal, maxWaitMs);
-    return this.#admit(turn);
+    return this.#isNext(turn) || (await this.#wait(turn, maxWaitMs)) ? this.#admit(turn) : undefined;
   }
 
   /** A permit of size 0 for work that takes what is free and never waits. */
@@ -99,19 +105,21 @@ export class Semaphore {
     };
   }
 
-  async #wait(turn: Turn, refusal: () => Error, maxWaitMs: number): Promise<void> {
+  /** False if the wait is too long, or too many requests of the owner wait already. */
+  async #wait(turn: Turn, maxWaitMs: number): Promise<boolean> {
     const { owner, isPatient } = turn;
     const isOwn = (other: Turn) => owner !== undefined && other.owner === owner && !other.isPatient;
-    if (!isPatient && live(this.#waiting).filter(isOwn).length >= this.#options.maxWaiting) throw refusal();
+    if (!isPatient && live(this.#waiting).filter(isOwn).length >= this.#options.maxWaiting) return false;
     turn.until = Date.now() + waiterMs;
     this.#waiting.add(turn);
     try {
       // Polled, because one request cannot wake another one.
       for (let step = 0; !this.#isNext(turn); step++) {
-        if (step * stepMs >= maxWaitMs) throw refusal();
+        if (step * stepMs >= maxWaitMs) return false;
         await scheduler.wait(stepMs);
         turn.until = Date.now() + waiterMs;
       }
+      return true;
     } finally {
       this.#waiting.delete(turn);
     }

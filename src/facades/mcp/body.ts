@@ -30,16 +30,17 @@ export async function readBody(request: Request, api: Pick<GatewayApi, "account"
   const account = (await api.account()) ?? "unknown";
   const received = await receive(account, request.body, maxBodyBytes);
   if (!received.ok) return { 408: tooSlow, 413: tooLarge, 503: busy }[received.status] ?? broken;
-  const release = await enter(account, Number(received.headers.get("content-length")));
-  if (!release) {
+  const bytes = Number(received.headers.get("content-length"));
+  const permit = await memory.tryEnter(account, bytes > smallEnough ? bytes : 0);
+  if (!permit) {
     await received.body?.cancel();
     return busy;
   }
   const body = await readText(new Request(request, { method: "POST", body: received.body })).catch((error: unknown) => {
-    release();
+    permit.release();
     throw error;
   });
-  return "text" in body ? { ...body, release } : body;
+  return "text" in body ? { ...body, release: permit.release } : body;
 }
 
 async function readText(request: Request): Promise<Body> {
@@ -53,16 +54,4 @@ async function readText(request: Request): Promise<Body> {
     if (error instanceof NetError) return tooSlow;
     throw error;
   }
-}
-
-/** Waits for a permit; returns what releases it, or undefined if the wait is too long. */
-function enter(owner: string, bytes: number): Promise<(() => void) | undefined> {
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  return new Promise((resolve) => {
-    const work = () => {
-      resolve(release);
-      return released;
-    };
-    memory.take(work, () => new Error("busy"), owner, bytes > smallEnough ? bytes : 0).catch(() => resolve(undefined));
-  });
 }

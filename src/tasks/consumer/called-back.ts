@@ -17,16 +17,11 @@ const collections = new Semaphore({ maxAtOnce: 4, maxHoldMs: 60_000, maxWaitMs: 
  */
 export async function continueCalledBack(taskId: string, provider: string, env: Env): Promise<void> {
   const until = Date.now() + collectMs;
-  const collect = async () => {
-    const work = await openTask(taskId, env)?.calledBack(provider, true);
-    if (work) await perform({ ...work, until }, env, toLeaseGiver(taskId, env));
-  };
-  // Made here: the stack trace of an error that is made when the module is loaded delays every start of the Worker.
-  const isFull = new Error("too many collections");
+  const permit = await collections.tryEnter();
   try {
-    await collections.take(collect, () => isFull);
-  } catch (error) {
-    if (error !== isFull) throw error;
-    await openTask(taskId, env)?.calledBack(provider);
+    const work = await openTask(taskId, env)?.calledBack(provider, permit !== undefined);
+    if (work) await perform({ ...work, until }, env, toLeaseGiver(taskId, env));
+  } finally {
+    permit?.release();
   }
 }

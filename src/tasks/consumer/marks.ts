@@ -112,12 +112,7 @@ export class Marks {
       this.#unsigned("too_large");
       return asItIs;
     }
-    const refusal = new Error("no turn");
-    const turn = await turns
-      .enter(() => refusal, undefined, length ?? maxImageBytes)
-      .catch((error: unknown) => {
-        if (error !== refusal) throw error;
-      });
+    const turn = await turns.tryEnter(undefined, length ?? maxImageBytes);
     if (!turn) {
       this.#unsigned("busy");
       return asItIs;

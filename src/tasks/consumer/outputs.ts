@@ -193,19 +193,13 @@ const turns = new Semaphore({ maxAtOnce: 3, maxHoldMs: 60_000, maxWaitMs: maxPau
 
 /** Waits for a permit while the start's timeout is paused. Outputs are never refused: after the maximum wait it continues without a permit. */
 async function inTurn<T>(clock: StartClock, work: () => Promise<T>): Promise<T> {
-  const release = clock.hold();
-  const begun = () => {
-    release();
-    return work();
-  };
-  const noTurn = new Error("no turn");
+  const goOn = clock.hold();
+  const permit = await turns.tryEnter();
+  goOn();
   try {
-    return await turns.take(begun, () => noTurn);
-  } catch (error) {
-    if (error === noTurn) return await begun();
-    throw error;
+    return await work();
   } finally {
-    release();
+    permit?.release();
   }
 }
 
