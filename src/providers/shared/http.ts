@@ -1,5 +1,6 @@
 /** Shared by all HTTP upstreams: sending requests, converting answers to faults, reading files. */
 
+import { limitWait } from "../../base/limit-wait.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { boundedBody } from "../../net/bounded-body.ts";
 import { type Failed, type Output, ProviderError } from "../provider.ts";
@@ -171,15 +172,9 @@ export async function makeSeveral<T>(n: number, make: () => Promise<T | Failed>)
 
 /** Rejects with a retryable fault if the promise takes longer than `ms`. The work behind the promise is not stopped. */
 export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
-  const timeout = new AbortController();
-  try {
-    return await Promise.race([
-      promise,
-      scheduler.wait(ms, { signal: timeout.signal }).then(() => {
-        throw new ProviderError("unreachable", "no answer in time");
-      }),
-    ]);
-  } finally {
-    timeout.abort();
-  }
+  const answer = await limitWait(ms, promise, late);
+  if (answer === late) throw new ProviderError("unreachable", "no answer in time");
+  return answer;
 }
+
+const late = Symbol("late");

@@ -7,6 +7,7 @@ import { imageManifestBytes, prepareImage } from "../../media/image-manifest.ts"
 import type { ImageType } from "../../media/image-type.ts";
 import { manifestBox, VideoHash } from "../../media/video-manifest.ts";
 import { Semaphore } from "../../base/concurrency.ts";
+import { limitWait } from "../../base/limit-wait.ts";
 import { alert } from "../../base/log.ts";
 import { within } from "../../net/pace.ts";
 import type { Submission } from "../record.ts";
@@ -154,12 +155,10 @@ export class Marks {
   async #manifest(order: Pick<SignOrder, "binding" | "bytes">): Promise<Uint8Array | undefined> {
     if (!this.#signer) return this.#unsigned("no_marks_worker");
     if (this.#isSlow) return this.#unsigned("slow");
-    const timeout = new AbortController();
     const answer = this.#signer.sign({ ...order, isComposite: isComposite(this.#task), generator });
     answer.catch(() => undefined); // it may come after the time limit
     try {
-      const late = scheduler.wait(signTimeoutMs, { signal: timeout.signal }).then(() => undefined);
-      const signed = await Promise.race([answer, late]);
+      const signed = await limitWait(signTimeoutMs, answer, undefined);
       this.#isSlow = signed === undefined;
       if (!signed) return this.#unsigned("slow");
       if ("refused" in signed) return this.#unsigned("refused", signed.refused);
@@ -167,8 +166,6 @@ export class Marks {
       return signed.manifest;
     } catch (error) {
       return this.#unsigned("failed", error);
-    } finally {
-      timeout.abort();
     }
   }
 

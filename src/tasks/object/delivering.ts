@@ -8,6 +8,7 @@ import { type CompletedTask, type FinalTask, isFinal } from "../record.ts";
 import * as deliveries from "../transitions/delivery.ts";
 import { deliveryCallbackBegun } from "../transitions/receiver-calls.ts";
 import { wakeAt } from "../transitions/task.ts";
+import { limitWait } from "../../base/limit-wait.ts";
 import { newId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { hasEndpoint } from "../../db/webhooks.ts";
@@ -25,14 +26,7 @@ export async function runDelivery(task: FinalTask, record: RecordStore, env: Env
   }
   const attempt = deliverAndReport(record.commit(leased), lease, record, env);
   attempt.catch((error: unknown) => alert("deliver", { ...logFields(task), outcome: "fault" }, error));
-  const timeout = new AbortController();
-  const waited = scheduler.wait(Math.max(0, wakeAt(leased) - Date.now()), { signal: timeout.signal });
-  waited.catch(() => undefined); // aborted: the attempt was faster
-  try {
-    await Promise.race([attempt, waited]);
-  } finally {
-    timeout.abort();
-  }
+  await limitWait(wakeAt(leased) - Date.now(), attempt, undefined);
 }
 
 async function deliverAndReport(task: CompletedTask, lease: string, record: RecordStore, env: Env): Promise<void> {

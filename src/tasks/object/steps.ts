@@ -5,6 +5,7 @@ import { assetPrefix, removeAssets, removeUnder } from "../../storage/assets.ts"
 import { hedging, lifeTimes } from "../../config.ts";
 import { countCall } from "../../db/recent-sums.ts";
 import { recordIncident } from "../../db/alerts.ts";
+import { limitWait } from "../../base/limit-wait.ts";
 import { newId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { logStep } from "../../step-log.ts";
@@ -192,18 +193,14 @@ function reported(task: OpenTask, step: StepOutcome, isCalled: boolean, env: Env
 async function runStart(work: Work, record: RecordStore, env: Env): Promise<void> {
   logStep(env, "dispatch", { ...logFields(work.task), outcome: "undertaken" });
   const ended = new Promise<void>((resolve) => (record.onFinal = resolve));
-  const timeout = new AbortController();
   const started = perform(work, env, {
     holdsLease: async (lease) => isLeased(lease, record),
     report: (lease, outcome) => reportStep(lease, outcome, record, env),
   });
-  const waited = scheduler.wait(Math.max(0, transitions.wakeAt(work.task) - Date.now()), { signal: timeout.signal });
-  waited.catch(() => undefined); // aborted: the start was faster
   try {
-    await Promise.race([started, ended, waited]);
+    await limitWait(transitions.wakeAt(work.task) - Date.now(), Promise.race([started, ended]), undefined);
   } finally {
     record.onFinal = undefined;
-    timeout.abort();
     started.catch((error: unknown) => alert("dispatch", { ...logFields(work.task), outcome: "fault" }, error));
   }
 }

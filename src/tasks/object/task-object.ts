@@ -3,6 +3,7 @@
 import { logFields } from "../log-fields.ts";
 import { DurableObject } from "cloudflare:workers";
 import { lifeTimes, signingSecret } from "../../config.ts";
+import { limitWait } from "../../base/limit-wait.ts";
 import { toTaskId } from "../../base/ids.ts";
 import type { Operation } from "../../providers/provider.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
@@ -52,7 +53,7 @@ export class TaskObject extends DurableObject<Env> {
   /** The record, for its owner only. Writes nothing and makes no other call. */
   async read(accountId: string): Promise<Task | null> {
     // Waits for the first settlement: a caller that sees "completed" may read the balance next.
-    if (this.#record.settling) await Promise.race([this.#record.settling, scheduler.wait(2_000)]);
+    if (this.#record.settling) await limitWait(2_000, this.#record.settling, undefined);
     const task = this.#ownedBy(accountId);
     if (!task) return null;
     if (transitions.wakeAt(task) >= Date.now() - 5_000) return task;
