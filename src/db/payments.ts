@@ -100,7 +100,7 @@ type NewPayment = Pick<Payment, "id" | "accountId" | "createdAt" | "money" | "cu
 export const insertPayment = async (
   db: D1Database,
   { id, accountId, createdAt, money, currency, amount }: NewPayment,
-  by: Actor = { kind: "system", id: "stripe", address: null },
+  by: Actor,
 ): Promise<void> => {
   await db.batch([
     db

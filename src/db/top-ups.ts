@@ -37,13 +37,10 @@ const toFacts = ({ threshold, amount, money, ceiling, currency }: TopUpSettings)
   currency,
 });
 
-/**
- * Sets automatic top-up, or switches it off (null), so that a restored database cannot undo it. It is not paused then; a stored card stays.
- * Without `announcer`, from a gateway of the previous release, it is only set.
- */
+/** Sets automatic top-up, or switches it off (null), so that a restored database cannot undo it. It is not paused then; a stored card stays. */
 export async function setTopUp(
   db: D1Database,
-  announcer: Announcer | undefined,
+  announcer: Announcer,
   by: Actor,
   accountId: string,
   settings: TopUpSettings | null,
@@ -59,8 +56,7 @@ export async function setTopUp(
   const statements = settings
     ? [putTopUp(db, accountId, settings), auditRow(db, accountId, by, act)]
     : [removeTopUp(db, accountId), auditRowIfChanged(db, accountId, by, act)];
-  if (announcer) await changeKeys(db, announcer, accountId, statements, { act: "top_up", settings });
-  else await db.batch(statements);
+  await changeKeys(db, announcer, accountId, statements, { act: "top_up", settings });
 }
 
 /** A person has stored a card of the customer at Stripe; one that was stored later stays. */

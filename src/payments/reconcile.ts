@@ -28,10 +28,10 @@ const keptMs = 40 * dayMs;
 const sessionMs = dayMs;
 const pagesPerRun = 2;
 const pageSize = 100;
-/** Each look by its job. Customers are another job: the previous release, if it is deployed again, cannot continue a stage that it does not have. */
-const looks = { stripe: ["intents", "refunds", "disputes"], stripe_customers: ["customers"] } as const;
-type Job = keyof typeof looks;
-type Stage = (typeof looks)[Job][number];
+const job = "stripe";
+/** What a look reads, one after the other. */
+const stages = ["intents", "refunds", "disputes", "customers"] as const;
+type Stage = (typeof stages)[number];
 
 interface Look {
   /** The day of the last whole look, as its first millisecond. */
@@ -43,21 +43,14 @@ interface Look {
   begun?: number;
 }
 
-/** A part of each look that is due. Throws if Stripe, a wallet or D1 does not answer: the next run reads the same page again. */
+/** A part of the look, if one is due. Throws if Stripe, a wallet or D1 does not answer: the next run reads the same page again. */
 export async function reconcile(desk: Desk, now: number): Promise<void> {
-  await lookAt(desk, now, "stripe");
-  await lookAt(desk, now, "stripe_customers");
-}
-
-async function lookAt(desk: Desk, now: number, job: Job): Promise<void> {
   const today = now - (now % dayMs);
-  const stages: readonly Stage[] = looks[job];
   let look: Look = (await readJob<Look>(desk.db, job)) ?? { day: 0 };
   if (look.day === today) return;
   const begun = look.begun ?? today;
   for (let page = 0; page < pagesPerRun; page++) {
-    const stage = look.stage ?? stages[0];
-    if (!stage) return;
+    const stage: Stage = look.stage ?? stages[0];
     const last = await readers[stage](desk, now, look.after);
     const next = last === undefined ? stages[stages.indexOf(stage) + 1] : stage;
     look = next === undefined ? { day: begun } : { day: look.day, begun, stage: next, ...(last !== undefined && { after: last }) };

@@ -41,12 +41,7 @@ const paymentsPerRun = 50;
 const tellMs = 24 * hourMs;
 
 /** Sets automatic top-up, or switches it off. Answers with the page of Stripe on which a card is stored if there is none, or if another one is wanted. */
-export async function changeTopUp(
-  desk: Pick<Desk, "db" | "stripe"> & { wallets: Desk["wallets"] | undefined },
-  tariff: Tariff,
-  order: TopUpOrder,
-  by: Actor,
-): Promise<TopUpAnswer> {
+export async function changeTopUp(desk: Desk, tariff: Tariff, order: TopUpOrder, by: Actor): Promise<TopUpAnswer> {
   const { accountId, settings, wantsCard, returnUrl } = order;
   const now = Date.now();
   if (!settings) {

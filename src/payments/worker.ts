@@ -37,7 +37,7 @@ export default class Payments extends WorkerEntrypoint<PaymentsBindings> impleme
     return openCheckout({ db: this.env.DB, stripe }, readTariff(this.env), order, makesInvoices(this.env));
   }
 
-  async changeTopUp(order: TopUpOrder, by: Actor, wallets?: PaymentObjects): Promise<TopUpAnswer> {
+  async changeTopUp(order: TopUpOrder, by: Actor, wallets: PaymentObjects): Promise<TopUpAnswer> {
     const stripe = openStripe(this.env);
     if (!stripe || (order.settings && !takesPayments(this.env))) return { refused: "off" };
     return changeTopUp({ db: this.env.DB, stripe, wallets }, readTariff(this.env), order, by);

@@ -9,8 +9,8 @@ export interface PaymentsWorker {
   options(accountId: string): Promise<PaymentOptions | undefined>;
   /** Opens a page of Stripe on which a person pays. */
   checkout(order: CheckoutOrder): Promise<CheckoutAnswer>;
-  /** Sets automatic top-up, or switches it off. The previous release passes no `wallets`. */
-  changeTopUp(order: TopUpOrder, by: Actor, wallets?: PaymentObjects): Promise<TopUpAnswer>;
+  /** Sets automatic top-up, or switches it off. */
+  changeTopUp(order: TopUpOrder, by: Actor, wallets: PaymentObjects): Promise<TopUpAnswer>;
   /** Handles a request of Stripe's webhook: its body as it was sent, and its signature. Throws if it could not be handled: Stripe sends it again. */
   event(wallets: PaymentObjects, body: string, signature: string): Promise<EventOutcome>;
   /** The address of a payment's invoice or receipt at Stripe; undefined if it has none. */
@@ -28,8 +28,8 @@ export interface CheckoutOrder {
   accountId: string;
   amount: number;
   returnUrl: string;
-  /** Who pays, for the audit log; the previous release does not say it. */
-  by?: Actor;
+  /** Who pays, for the audit log. */
+  by: Actor;
 }
 
 /** The session, times in milliseconds; or why not: `step` and the limits are in balance units. */
