@@ -53,9 +53,8 @@ export type Owner = Pick<Caller, "accountId" | "ownWallets">;
 export const isOthers = ({ ownWallets }: Pick<Caller, "ownWallets">, keyId: string): boolean =>
   ownWallets !== undefined && !ownWallets.includes(keyId);
 
-/** SQL: the row was made with a key of the owner, or by the previous release, which did not note the key. The parameter is `toWallets`. */
-export const isOwn = (parameter: string): string =>
-  `(${parameter} IS NULL OR key_id IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;
+/** SQL: the row was made with a key of the owner. The parameter is `toWallets`. */
+export const isOwn = (parameter: string): string => `(${parameter} IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;
 export const toWallets = ({ ownWallets }: Owner): string | null => (ownWallets ? JSON.stringify(ownWallets) : null);
 
 /** The dependencies of a look-up: the database, and the wallet objects, which know the changes that a replica or a restored database lacks. */

@@ -13,8 +13,8 @@ export interface StoredFile {
   object: string;
   createdAt: number;
   expiresAt: number;
-  /** The wallet of the key with which it was uploaded; null for files of the release before, which all members see. */
-  keyId: string | null;
+  /** The wallet of the key with which it was uploaded. */
+  keyId: string;
 }
 
 const columns: Record<keyof StoredFile, string> = {
