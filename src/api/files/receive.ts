@@ -7,6 +7,7 @@ import { insertFile, type StoredFile, usedFileBytes } from "../../db/files.ts";
 import { maxFileBytes } from "../../config.ts";
 import { imageProblems, maxImageBytes } from "../../catalog/fields.ts";
 import { detectFileType, FILE_TYPE_BYTES, type FileType } from "../../media/file-type.ts";
+import { readHead, whole } from "../../media/head.ts";
 import { readVideoFacts } from "../../media/mp4.ts";
 import { ApiError, bodyTooLarge, invalid } from "../../base/errors.ts";
 import { newFileId } from "../../base/ids.ts";
@@ -56,10 +57,12 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
   const read = () => arrival.read(pieceBytes);
   try {
     const pieces = isForm ? readForm(contentType, read, found) : readPieces(read);
-    const { type, all } = await detect(pieces);
+    const file = await readHead(pieces, FILE_TYPE_BYTES);
+    const type = detectFileType(file.head);
+    if (!type) throw invalid("file", "bad_file_type");
     const object = newFileObject(accountId);
     const knownBytes = isForm || length === undefined ? undefined : Number(length);
-    const stored = await store(env.ASSETS, { accountId, object, type, bytes: knownBytes }, all).catch(refuseSize(type));
+    const stored = await store(env.ASSETS, { accountId, object, type, bytes: knownBytes }, whole(file)).catch(refuseSize(type));
     try {
       const lifetime = readLifetime(found.fields);
       if (type.startsWith("video/")) await requireVideo(env.ASSETS, object, stored.bytes);
@@ -90,29 +93,6 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
 
 async function* readPieces(read: () => Promise<Uint8Array | undefined>): AsyncGenerator<Uint8Array, void> {
   for (let piece = await read(); piece; piece = await read()) yield piece;
-}
-
-/** The type of a file, and all its pieces. Throws 400 for a type that is not accepted. */
-async function detect(pieces: AsyncGenerator<Uint8Array, void>): Promise<{ type: FileType; all: AsyncGenerator<Uint8Array, void> }> {
-  let head = new Uint8Array(0);
-  let isEnded = false;
-  while (head.length < FILE_TYPE_BYTES && !isEnded) {
-    const next = await pieces.next();
-    if (next.done) isEnded = true;
-    else {
-      const longer = new Uint8Array(head.length + next.value.length);
-      longer.set(head);
-      longer.set(next.value, head.length);
-      head = longer;
-    }
-  }
-  const type = detectFileType(head);
-  if (!type) throw invalid("file", "bad_file_type");
-  const all = async function* () {
-    yield head;
-    if (!isEnded) yield* pieces;
-  };
-  return { type, all: all() };
 }
 
 /** Where and as what a file is stored. `bytes` is its length if that is known in advance. */

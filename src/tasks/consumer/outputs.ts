@@ -4,6 +4,7 @@ import { maxPauseMs } from "../work.ts";
 import { type Asset, assetPrefix, openAsset, removeAssets, storeFile } from "../../storage/assets.ts";
 import { detectAnyType } from "../../media/any-type.ts";
 import { IMAGE_TYPE_BYTES, detectImageType } from "../../media/image-type.ts";
+import { readHead, whole } from "../../media/head.ts";
 import { largeReads } from "../../media/large-reads.ts";
 import { alert } from "../../base/log.ts";
 import { cutStill } from "../../media/still.ts";
@@ -218,7 +219,7 @@ async function storeBody(
   called?: string,
 ): Promise<Stored> {
   const maxPiece = marks.isOn && kind !== "image" ? maxPartedPieceBytes : maxPieceBytes;
-  const file = await peek(body instanceof ReadableStream ? toPieces(body, length, maxPiece) : body);
+  const file = await readHead(body instanceof ReadableStream ? toPieces(body, length, maxPiece) : body, IMAGE_TYPE_BYTES);
   const { head, rest } = file;
   const { type, extension } = detect(head, kind, called);
   if (!type) {
@@ -249,30 +250,6 @@ export const toPieces = (body: ReadableStream<Uint8Array>, length?: number, maxB
 
 /** `ftyp` is the first box of every MP4 file (ISO/IEC 14496-12, 4.3). */
 const isMp4 = (head: Uint8Array) => new TextDecoder().decode(head.subarray(4, 8)) === "ftyp";
-
-/** The first bytes of a body, enough of them to detect the type unless the body is shorter, and the rest. */
-async function peek(body: AsyncIterable<Uint8Array>): Promise<{ head: Uint8Array; rest: AsyncIterator<Uint8Array> }> {
-  const rest = body[Symbol.asyncIterator]();
-  let head: Uint8Array = new Uint8Array();
-  while (head.byteLength < IMAGE_TYPE_BYTES) {
-    const { done, value } = await rest.next();
-    if (done) break;
-    // A piece is valid until the next one is read.
-    head = head.byteLength === 0 && value.byteLength >= IMAGE_TYPE_BYTES ? value : await join(head, value);
-  }
-  return { head, rest };
-}
-
-const join = async (...pieces: Uint8Array[]) => new Uint8Array(await new Blob(pieces).arrayBuffer());
-
-async function* whole({ head, rest }: { head: Uint8Array; rest: AsyncIterator<Uint8Array> }): AsyncGenerator<Uint8Array, void> {
-  try {
-    yield head;
-    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-  } finally {
-    await rest.return?.();
-  }
-}
 
 async function readRange(bucket: R2Bucket, key: string, offset: number, length: number): Promise<Uint8Array> {
   const object = await openAsset(bucket, key, { offset, length });
