@@ -11,8 +11,7 @@ import type { AppContext } from "./request/context.ts";
 import { readQuery, requireRow, toList } from "./request/query.ts";
 import { newCodes } from "./schema/bodies.ts";
 import { codesQuery } from "./schema/queries.ts";
-
-const toSeconds = (ms: number | null) => (ms === null ? null : Math.floor(ms / 1000));
+import { toSeconds } from "../base/times.ts";
 
 function state({ redeemedAt, revokedAt, expiresAt }: Code): string {
   if (redeemedAt !== null) return "redeemed";

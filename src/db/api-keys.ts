@@ -4,6 +4,7 @@ import { newApiKey, newId, sha256Hex } from "../base/ids.ts";
 import { forgetCallers, type KeyScope } from "./callers.ts";
 import { type Announcer, changeKeys } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
+import { toSeconds } from "../base/times.ts";
 
 export interface ApiKey {
   id: string;
@@ -35,13 +36,11 @@ const keyCount = (account: string) => `(SELECT count(*) FROM api_key WHERE accou
 /** The maximum number of an account's keys, without deleted ones. */
 const maxKeys = 100;
 
-const seconds = (ms: number) => Math.floor(ms / 1000);
-
 /** What the audit log says of a key. */
 const factsOf = ({ name, prefix, expiresAt, scope, ownerId }: ApiKey): Facts => ({
   name,
   prefix,
-  ...(expiresAt !== null && { expires_at: seconds(expiresAt) }),
+  ...(expiresAt !== null && { expires_at: toSeconds(expiresAt) }),
   ...(ownerId !== null && { owner: ownerId }),
   ...(Object.keys(scope).length > 0 && { scope: JSON.stringify(scope) }),
 });
@@ -145,7 +144,7 @@ export async function rotateKey(
     auditRowIfChanged(db, accountId, by, {
       act: "key_rotated",
       target: id,
-      after: { prefix: key.slice(0, 10), old_until: seconds(now + overlapMs) },
+      after: { prefix: key.slice(0, 10), old_until: toSeconds(now + overlapMs) },
     }),
   ];
   const [made] = await changeKeys<{ walletId: string }>(db, announcer, accountId, statements, change);
@@ -172,8 +171,8 @@ export async function setExpiry(
   const logged = auditRowIfChanged(db, accountId, by, {
     act: "key_expiry_changed",
     target: id,
-    before: { expires_at: before === null ? null : seconds(before) },
-    after: { expires_at: expiresAt === null ? null : seconds(expiresAt) },
+    before: { expires_at: toSeconds(before) },
+    after: { expires_at: toSeconds(expiresAt) },
   });
   await changeKeys(db, announcer, accountId, [statement, logged], { act: "key_expiry", id, expiresAt });
   forgetKey(walletId);

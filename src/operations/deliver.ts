@@ -7,6 +7,7 @@ import { VariableError } from "../base/variables.ts";
 import { signMessage } from "../signing/webhooks.ts";
 import type { Change } from "./alert-state.ts";
 import { alertAddress, alertSecret, listReceivers, type Receiver } from "./receivers.ts";
+import { toSeconds } from "../base/times.ts";
 
 const timeoutMs = 10_000;
 
@@ -88,13 +89,11 @@ async function post(settings: ReceiverSettings, alert: Alert, change: Change): P
   if (!response.ok) throw new Refused(`ALERT_WEBHOOK answered ${response.status}`);
 }
 
-const seconds = (ms: number) => Math.floor(ms / 1000);
-
 /** An alert in the format for receivers. Times in Unix seconds. */
 const toData = ({ name, beganAt, endedAt, causes }: Alert) => ({
   name,
-  began_at: seconds(beganAt),
-  ended_at: endedAt === null ? null : seconds(endedAt),
+  began_at: toSeconds(beganAt),
+  ended_at: toSeconds(endedAt),
   causes,
 });
 

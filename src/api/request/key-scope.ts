@@ -6,6 +6,7 @@ import type { Caller, KeyScope } from "../../db/callers.ts";
 import { remaining, toUnits } from "../../db/ledger.ts";
 import { ApiError, notOneOf } from "../../base/errors.ts";
 import type { WalletView } from "../../wallet/limits.ts";
+import { toSeconds } from "../../base/times.ts";
 
 /** The canonical names of models. */
 export const canonical = (catalog: Catalog, names: string[]) => names.map((name) => catalog.named(name)?.id ?? name);
@@ -36,7 +37,7 @@ const budgetView = (budget: WalletView["budget"]) =>
     window: budget.window,
     spent: toUnits(budget.spent),
     remaining: toUnits(Math.max(0, budget.amount - budget.spent)),
-    ends_at: Math.floor(budget.until / 1000),
+    ends_at: toSeconds(budget.until),
   };
 
 /** The money of an account or key. Throws if it does not exist, which is an internal error. */
@@ -57,9 +58,9 @@ export const keyView = (key: ApiKey, balance: WalletView | undefined) => ({
   id: key.id,
   name: key.name,
   prefix: key.prefix,
-  created_at: Math.floor(key.createdAt / 1000),
-  expires_at: key.expiresAt === null ? null : Math.floor(key.expiresAt / 1000),
-  paused_at: key.pausedAt === null ? null : Math.floor(key.pausedAt / 1000),
+  created_at: toSeconds(key.createdAt),
+  expires_at: toSeconds(key.expiresAt),
+  paused_at: toSeconds(key.pausedAt),
   ...scopeView(key.scope),
   ...balanceView(balance),
 });

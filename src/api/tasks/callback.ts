@@ -8,8 +8,7 @@ import { toEventId } from "../../tasks/answers/event.ts";
 import type { Callback, Task } from "../../tasks/record.ts";
 import { readNoBody } from "../request/body.ts";
 import { answer } from "../request/answer.ts";
-
-const seconds = (ms: number) => Math.floor(ms / 1000);
+import { toSeconds } from "../../base/times.ts";
 
 async function findTask(c: AppContext, taskId: string): Promise<{ id: DurableObjectId; task: Task; url: string | null }> {
   const { accountId } = c.get("caller");
@@ -24,8 +23,8 @@ function callbackFields({ state, step, attempts = [] }: Partial<Callback> = {}) 
   return {
     state: state === undefined || state === "no_endpoint" ? "none" : state,
     // Missing for an attempt that is running or about to start.
-    ...(step?.do === "wait" && { next_attempt_at: seconds(step.at) }),
-    attempts: attempts.map(({ at, ...attempt }) => ({ at: seconds(at), ...attempt })),
+    ...(step?.do === "wait" && { next_attempt_at: toSeconds(step.at) }),
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: toSeconds(at), ...attempt })),
   };
 }
 

@@ -3,8 +3,7 @@
 import { toUnits } from "../../db/ledger.ts";
 import type { FinalTask, Task } from "../record.ts";
 import { listAssets } from "./views.ts";
-
-const seconds = (ms: number) => Math.floor(ms / 1000);
+import { toSeconds } from "../../base/times.ts";
 
 /**
  * How many routes were asked to do the work. Each route that was replaced has left an attempt, also one whose result was used in the end.
@@ -24,9 +23,9 @@ export function toReceipt(task: FinalTask) {
     model: submission.model,
     reference,
     status: task.status,
-    created_at: seconds(task.createdAt),
-    started_at: task.startedAt === undefined ? null : seconds(task.startedAt),
-    ended_at: seconds(task.finalAt),
+    created_at: toSeconds(task.createdAt),
+    started_at: toSeconds(task.startedAt ?? null),
+    ended_at: toSeconds(task.finalAt),
     request_sha256: bodyDigest,
     price: priceRule,
     reserved: toUnits(price),

@@ -8,8 +8,8 @@ import { listFiles } from "../files.ts";
 import type { CompletedTask, Result, Submission, Task } from "../record.ts";
 import { progressAt, remainingSeconds } from "../transitions/task.ts";
 import { type Language, t } from "../../messages/index.ts";
+import { toSeconds } from "../../base/times.ts";
 
-const seconds = (ms: number) => Math.floor(ms / 1000);
 /** The URL of one of the task's assets. */
 type Link = (asset: Asset) => string;
 
@@ -41,14 +41,14 @@ export const submissionView = (task: Task) => ({
   model: task.submission.model,
   status: "queued",
   progress: 0,
-  created_at: seconds(task.createdAt),
+  created_at: toSeconds(task.createdAt),
   metadata: toMetadata(task.submission),
 });
 
 const toError = (task: Task, language: Language) => task.error && { code: task.error, message: t(language, task.error) };
 
 function toResult({ result, expiresAt }: CompletedTask, link: Link) {
-  const expires_at = seconds(expiresAt);
+  const expires_at = toSeconds(expiresAt);
   const more = {
     ...("files" in result &&
       result.files && {
@@ -105,7 +105,7 @@ const commonFields = (task: Task, now: number) => ({
   model: task.submission.model,
   status: task.status,
   progress: progressAt(task, now),
-  created_at: seconds(task.createdAt),
+  created_at: toSeconds(task.createdAt),
 });
 
 /** The task's cost in balance units; charged and returned are set once it is final. */
@@ -121,8 +121,8 @@ function toDelivery({ delivery, submission, status }: Task) {
   return {
     status: state,
     files: files.map(({ name, url, sha256 }) => ({ name, url, sha256 })),
-    attempts: attempts.map(({ at, ...attempt }) => ({ at: seconds(at), ...attempt })),
-    ...(step?.do === "wait" && { next_attempt_at: seconds(step.at) }),
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: toSeconds(at), ...attempt })),
+    ...(step?.do === "wait" && { next_attempt_at: toSeconds(step.at) }),
   };
 }
 
@@ -135,8 +135,8 @@ export function taskData(task: Task, link: Link, language: Language, now: number
     metadata: toMetadata(task.submission),
     reference: task.submission.reference,
     cost: toCost(task),
-    completed_at: done && seconds(done.finalAt),
-    expires_at: done && seconds(done.expiresAt),
+    completed_at: done && toSeconds(done.finalAt),
+    expires_at: done && toSeconds(done.expiresAt),
     result: done && toResult(done, link),
     delivery: toDelivery(task),
     error: toError(task, language),
@@ -161,12 +161,12 @@ export function genericView(task: Task, link: Link, language: Language, now: num
 function videoFields({ result, finalAt, expiresAt }: CompletedTask, link: Link) {
   if (result.kind !== "video") return undefined;
   return {
-    completed_at: seconds(finalAt),
+    completed_at: toSeconds(finalAt),
     url: link(result.video),
     ...(result.thumbnail && { thumbnail: link(result.thumbnail) }),
     duration: Math.round(result.seconds),
     size: `${result.width}x${result.height}`,
-    expires_at: seconds(expiresAt),
+    expires_at: toSeconds(expiresAt),
   };
 }
 
@@ -178,7 +178,7 @@ export function videoView(task: Task, link: Link, language: Language, now: numbe
     status: task.status === "queued" ? "submitted" : task.status,
     progress: progressAt(task, now),
     model: task.submission.model,
-    created_at: seconds(task.createdAt),
+    created_at: toSeconds(task.createdAt),
     estimated_time: remainingSeconds(task, now),
     ...(task.status === "completed" && videoFields(task, link)),
     error: task.error && { message: t(language, task.error) },
@@ -189,7 +189,7 @@ export function videoView(task: Task, link: Link, language: Language, now: numbe
 export function characterView(task: Task, link: Link, language: Language, now: number) {
   return {
     ...commonFields(task, now),
-    ...(task.status === "completed" && { completed_at: seconds(task.finalAt), result: toResult(task, link) }),
+    ...(task.status === "completed" && { completed_at: toSeconds(task.finalAt), result: toResult(task, link) }),
     metadata: toMetadata(task.submission),
     error: toError(task, language),
   };
