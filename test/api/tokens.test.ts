@@ -6,9 +6,9 @@ import { afterEach, expect, test, vi } from "vitest";
 import { rotateKey } from "../../src/db/api-keys.ts";
 import { byTest } from "../support/actor.ts";
 import { Objects } from "../../src/rpc/objects.ts";
-import { newClientToken, sha256Hex, toTaskId, toTokenObjectId } from "../../src/base/ids.ts";
+import { newClientToken, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
 import { TokenObject } from "../../src/tasks/object/token-object.ts";
-import { bindings, crash, failOnce, stopAt, openStub } from "../support/faults.ts";
+import { crashBoth, failOnce, nextTaskId, stopAt } from "../support/faults.ts";
 import {
   type Account,
   asAdmin,
@@ -313,19 +313,6 @@ test("an Idempotency-Key of the token's account, or of another token, finds no t
   expect(readError(await send(token, image(), headers))).toEqual([409, "idempotency_conflict"]);
 });
 
-/** The id of the next created task. */
-function nextTaskId(): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
-  const original = namespace.newUniqueId;
-  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
-    const id = original.call(this);
-    resolve(toTaskId(id));
-    return id;
-  });
-  return promise;
-}
-
 const methods = TokenObject.prototype as unknown as Parameters<typeof failOnce>[0];
 
 test.each([
@@ -338,11 +325,7 @@ test.each([
   const stopped = stopAt(methods, "take", isDone);
   const answer = send(token);
   await stopped();
-  const stub = openStub(await id);
-  failOnce(bindings.namespace(), "get", false, 3);
-  await crash(stub);
-  expect((await answer).status).toBe(500);
-  vi.restoreAllMocks();
+  await crashBoth(await id, answer);
   expect((await tokenObject(token).open(await sha256Hex(token)))!.taskIds).toHaveLength(isDone ? 1 : 0);
   await pass(await id, 31);
   expect((await call(`/v1/tasks/${await id}`, { key: token })).status).toBe(404);

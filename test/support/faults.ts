@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
-import { toObjectId } from "../../src/base/ids.ts";
+import { toObjectId, toTaskId } from "../../src/base/ids.ts";
 import type { BatchObject } from "../../src/api/batches/object.ts";
 import type { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
@@ -109,6 +109,31 @@ export const openStub = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, 
 /** The object crashes: stored data remains, memory and running calls are lost. */
 export async function crash<T extends TaskObject | WalletObject | BatchObject>(stub: DurableObjectStub<T>): Promise<void> {
   await runInDurableObject(stub, (_, ctx) => ctx.abort("crash")).catch(() => undefined);
+}
+
+/** The id of the next task. */
+export function nextTaskId(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
+  const original = namespace.newUniqueId;
+  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
+    const id = original.call(this);
+    resolve(toTaskId(id));
+    return id;
+  });
+  return promise;
+}
+
+/** From now on the Worker cannot reach the object, however often it retries. */
+export const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
+
+/** Crashes a submission's object and the Worker that waits for it, and ends all spies. */
+export async function crashBoth(taskId: string, answer: Promise<{ status: number }>): Promise<void> {
+  const stub = openStub(taskId);
+  loseTheObject();
+  await crash(stub);
+  expect((await answer).status).toBe(500);
+  vi.restoreAllMocks();
 }
 
 /** Everything that an object still stores: its tables and its alarm. */

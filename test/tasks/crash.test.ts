@@ -3,14 +3,26 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
-import { toTaskId } from "../../src/base/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { perform } from "../../src/tasks/consumer/perform.ts";
 import { RecordStore } from "../../src/tasks/object/record-store.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import type { StepOutcome } from "../../src/tasks/work.ts";
-import { bindings, crash, failOnce, failWalletOnce, nothingStored, spyOn, stopAt, openStorage, openStub } from "../support/faults.ts";
+import {
+  bindings,
+  crash,
+  crashBoth,
+  failOnce,
+  failWalletOnce,
+  loseTheObject,
+  nextTaskId,
+  nothingStored,
+  openStorage,
+  openStub,
+  spyOn,
+  stopAt,
+} from "../support/faults.ts";
 import {
   type Account,
   alarm,
@@ -43,19 +55,6 @@ const price = 0.03;
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 const path = "/v1/images/generations";
 const hook = "https://hooks.example.com/done";
-
-/** The id of the next task. */
-function nextTaskId(): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  const namespace = bindings.namespace() as unknown as { newUniqueId: () => DurableObjectId };
-  const original = namespace.newUniqueId;
-  vi.spyOn(namespace, "newUniqueId").mockImplementationOnce(function (this: unknown) {
-    const id = original.call(this);
-    resolve(toTaskId(id));
-    return id;
-  });
-  return promise;
-}
 
 /** Late or repeated messages and alarms change nothing more. */
 async function repeatEverything(taskId: string): Promise<void> {
@@ -94,9 +93,6 @@ const isReferenceWrite = (statement: unknown) => (statement as { statement: stri
 /** The class of objects' keys and values. */
 const openKv = (id: string) => runInDurableObject(openStub(id), (_, { storage }) => Object.getPrototypeOf(storage.kv) as never);
 
-/** From now on the Worker cannot reach the object, however often it retries. */
-const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
-
 test("before the record: no task, nothing reserved", async () => {
   const account = await newAccount();
   const id = nextTaskId();
@@ -130,11 +126,7 @@ test.each([
   const answer = call(path, { key: account.key, body: { ...image(unique()), reference: "order 7" } });
   await stopped();
   expect(await readBalance(account)).toMatchObject({ reserved: price });
-  const stub = openStub(await id);
-  loseTheObject();
-  await crash(stub);
-  expect((await answer).status).toBe(500);
-  vi.restoreAllMocks();
+  await crashBoth(await id, answer);
   await passOldHold(account);
   await expectNothingLeft(account, await id);
   expect((await call("/v1/tasks?reference=order%207", { key: account.key })).body.data).toEqual([]);
@@ -150,11 +142,7 @@ test.each([
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
   expect(await readBalance(account)).toMatchObject({ reserved: isDone ? price : 0 });
-  const stub = openStub(await id);
-  loseTheObject();
-  await crash(stub);
-  expect((await answer).status).toBe(500);
-  vi.restoreAllMocks();
+  await crashBoth(await id, answer);
   await passOldHold(account);
   await expectNothingLeft(account, await id);
 });
@@ -165,11 +153,7 @@ async function crashAfterHold(account: Account): Promise<string> {
   const stopped = stopAt(wallet, "reserve", true);
   const answer = call(path, { key: account.key, body: image(unique()) });
   await stopped();
-  const stub = openStub(await id);
-  loseTheObject();
-  await crash(stub);
-  expect((await answer).status).toBe(500);
-  vi.restoreAllMocks();
+  await crashBoth(await id, answer);
   return id;
 }
 
@@ -218,11 +202,7 @@ test("after the reservation of a task with an inline image: everything crashes, 
   const answer = call(path, { key: account.key, body: { ...image(unique()), images: [toUri(png)] } });
   await stopped();
   expect((await env.ASSETS.list({ prefix: `inputs/${await id}/` })).objects).toHaveLength(1);
-  const stub = openStub(await id);
-  loseTheObject();
-  await crash(stub);
-  expect((await answer).status).toBe(500);
-  vi.restoreAllMocks();
+  await crashBoth(await id, answer);
   await pass(await id, 31);
   await expectNothingLeft(account, await id);
   expect((await env.ASSETS.list({ prefix: `inputs/${await id}/` })).objects).toEqual([]);
