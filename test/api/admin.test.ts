@@ -17,12 +17,12 @@ import {
   pass,
   submit,
   unique,
+  image,
 } from "../support/gateway.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const email = () => `${unique()}@example.com`;
 const patch = (account: Account, body: object) => asAdmin(`/accounts/${account.id}`, { method: "PATCH", body });
 const nowSeconds = () => Math.floor(Date.now() / 1000);

@@ -20,6 +20,7 @@ import {
   readBalance,
   script,
   unique,
+  image,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -27,7 +28,6 @@ afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const limited = { RATE_LIMITS: "on" } as Partial<Env>;
 
 const tasks = async (account: Account) => (await call("/v1/tasks", { key: account.key })).body.data as { id: string }[];

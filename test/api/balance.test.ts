@@ -5,7 +5,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce } from "../support/faults.ts";
-import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
@@ -16,7 +16,6 @@ const userPaths = ["/v1/user/balance", "/user/balance"];
 const paths = [...tokenPaths, ...userPaths];
 const readUnknown = (path: string) => (path.includes("user") ? "Failed to get user quota" : "Failed to get token info");
 const refused = (message: string) => ({ success: false, message });
-const image = () => ({ model: "imgA-4", prompt: unique() });
 
 test.each(tokenPaths)("%s shows the key's own quota", async (path) => {
   const account = await newAccount(100, 2.5);

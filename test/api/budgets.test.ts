@@ -2,13 +2,12 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { type Account, asAdmin, readBalance, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, complete, finish, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more }); // costs 0.03
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** The first millisecond of the next day, UTC. */

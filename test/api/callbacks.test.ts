@@ -16,6 +16,7 @@ import {
   script,
   submit,
   unique,
+  image,
 } from "../support/gateway.ts";
 import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint, verified } from "../support/receiver.ts";
 
@@ -25,7 +26,6 @@ afterEach(() => vi.restoreAllMocks());
 const images = "/v1/images/generations";
 const hook = "https://hooks.example.com/done";
 const other = "https://other.example.com/done";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const answers = (status: number, headers: Record<string, string> = {}) => new Response(null, { status, headers });
 
 /** A task that has just completed, with its callback in the queue. */

@@ -20,6 +20,7 @@ import {
   submit,
   unique,
   wakeWallet,
+  image,
 } from "../support/gateway.ts";
 import { callBack, findCallback, ok, readSecret, verified } from "../support/receiver.ts";
 import type { Task } from "../../src/tasks/record.ts";
@@ -29,7 +30,6 @@ afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const hook = "https://hooks.example.com/done";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const toShop = (more: object = {}) => image({ deliver_to: { destination: "shop" }, ...more });
 
 const readData = async (account: Account, id: string) => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data;

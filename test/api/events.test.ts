@@ -5,14 +5,25 @@ import { afterEach, expect, test, vi } from "vitest";
 import { listEndedTasks } from "../../src/db/ledger-reports.ts";
 import { writeEntries } from "../../src/db/grants.ts";
 import { bindings, failOnce, failWalletOnce, spyOn } from "../support/faults.ts";
-import { type Account, call, chatsSettled, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  call,
+  chatsSettled,
+  complete,
+  finish,
+  holdTime,
+  newAccount,
+  script,
+  submit,
+  unique,
+  image,
+} from "../support/gateway.ts";
 import { settledImage } from "../support/settled.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const events = async (account: Account, query = "") => (await call(`/v1/events${query}`, { key: account.key })).body;
 const readTasks = (body: { data: { task: string }[] }) => body.data.map(({ task }) => task);
 const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });

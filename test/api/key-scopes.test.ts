@@ -2,13 +2,12 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { type Account, asAdmin, call, finish, holdTime, newAccount, settledBalance, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, call, finish, holdTime, newAccount, settledBalance, submit, unique, image } from "../support/gateway.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const chat = (model = "textA-1") => ({ model, messages: [{ role: "user", content: unique() }] });
 
 /** A further key of the account with this scope. */

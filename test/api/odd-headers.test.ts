@@ -2,13 +2,12 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { call, finish, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 import { expectRefusal } from "../support/refusal.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const long = "x".repeat(100_000);
 
 const keyed = ["/v1/tasks", "/v1/tasks/x", "/v1/models", "/v1/characters", "/v1/balance", "/v1/user/balance", "/admin/audit"];

@@ -2,12 +2,11 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 
 test("a 429 for open tasks has the headers of every 429; with rate limits off it has Retry-After alone", async () => {
   const account = await newAccount();

@@ -9,13 +9,12 @@ import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
 import { conform } from "../support/conform.ts";
 import { failWalletOnce } from "../support/faults.ts";
-import { type Account, asAdmin, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, call, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const newTask = (account: Account) => submit(account, images, image());
 
 /** Sends a request to a gateway whose rate limits are on. */

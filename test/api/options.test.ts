@@ -2,7 +2,19 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { bindings, spyOn } from "../support/faults.ts";
-import { type Account, readBalance, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import {
+  type Account,
+  readBalance,
+  call,
+  complete,
+  finish,
+  holdTime,
+  newAccount,
+  script,
+  submit,
+  unique,
+  image,
+} from "../support/gateway.ts";
 import { expectNoTrace, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
@@ -11,7 +23,6 @@ afterEach(() => vi.restoreAllMocks());
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const chats = "/v1/chat/completions";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const chat = (more: object = {}) => ({ model: "textA-1", messages: [{ role: "user", content: "Hi" }], ...more });
 const readIds = async (account: Account, query: string) =>
   (await call(`/v1/tasks?${query}`, { key: account.key })).body.data.map(({ id }: { id: string }) => id);

@@ -7,14 +7,13 @@ import { changeKeys } from "../../src/db/account-changes.ts";
 import { newApiKey } from "../../src/base/ids.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { bindings, crash, failOnce } from "../support/faults.ts";
-import { type Account, asAdmin, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, call, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 import { replicate, startReplica } from "../support/replica.ts";
 
 holdTime();
 beforeEach(startReplica);
 afterEach(() => vi.restoreAllMocks());
 
-const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
 const readStatus = async ({ key }: Account) => (await call("/v1/balance", { key })).status;
 const objects = new Objects(env);

@@ -6,14 +6,13 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { newApiKey, newClientToken, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
 import { bindings } from "../support/faults.ts";
-import { type Answer, asAdmin, call, holdTime, newAccount, unique } from "../support/gateway.ts";
+import { type Answer, asAdmin, call, holdTime, newAccount, image } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
 holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const openAiImages = "/openai/v1/images/generations";
 
 let networks = 0;

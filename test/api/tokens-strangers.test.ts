@@ -8,7 +8,7 @@ import { newId, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
 import type { RequestEntry, RequestPage } from "../../src/db/request-pages.ts";
 import { png } from "../media/images.ts";
 import { bindings } from "../support/faults.ts";
-import { type Account, type Answer, asAdmin, call, finish, holdTime, newAccount, readBalance, submit, unique } from "../support/gateway.ts";
+import { type Account, type Answer, asAdmin, call, finish, holdTime, newAccount, readBalance, submit, image } from "../support/gateway.ts";
 import { callBack, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
@@ -16,7 +16,6 @@ afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more }); // costs 0.03
 const video = (prompt: string) => ({ model: "vidA-2", prompt });
 const bad = { model: "imgA-4" };
 const readError = ({ status, body }: Answer) => [status, body.error.code, body.error.param];

@@ -21,6 +21,7 @@ import {
   pass,
   submit,
   unique,
+  image,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -29,7 +30,6 @@ afterEach(() => vi.restoreAllMocks());
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const price = 0.03;
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const page = "https://shop.example";
 
 async function newToken({ key }: Account, more: object = {}): Promise<string> {

@@ -15,6 +15,7 @@ import {
   submit,
   finish,
   unique,
+  image,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -22,7 +23,6 @@ afterEach(() => vi.restoreAllMocks());
 
 const dayMs = 86_400_000;
 const images = "/v1/images/generations";
-const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });
 const date = (at: number) => new Date(at).toISOString().slice(0, 10);
 const usage = (account: Account, query = "") => call(`/v1/usage${query}`, { key: account.key });
 

@@ -20,6 +20,7 @@ import {
   submit,
   unique,
   wakeWallet,
+  image,
 } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
@@ -50,7 +51,6 @@ async function made(path: string, body: object, account?: Account) {
   return { account: owner, id, data, files };
 }
 
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const countRows = () => env.DB.prepare("SELECT count(*) AS n FROM fingerprint").first<number>("n");
 
 test("each file of an image task is known by the SHA-256 of its delivered bytes, to every origin, without a key", async () => {

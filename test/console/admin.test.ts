@@ -24,6 +24,7 @@ import {
   newAccount,
   submit,
   unique,
+  image,
 } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 import type { Vars } from "../support/models.ts";
@@ -33,7 +34,6 @@ afterEach(() => vi.restoreAllMocks());
 
 const root = "/console/admin";
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const readPage = (account: Pick<Account, "id">) => `${root}/accounts/${account.id}`;
 const give = (id: string, role: boolean) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: role } });
 

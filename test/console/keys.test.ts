@@ -4,14 +4,13 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
-import { type Account, asAdmin, readBalance, call, finish, holdTime, submit, unique } from "../support/gateway.ts";
+import { type Account, asAdmin, readBalance, call, finish, holdTime, submit, unique, image } from "../support/gateway.ts";
 import { startReplica } from "../support/replica.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
 
 const secretIn = (text: string) => /sk-[0-9A-Za-z]{49}/.exec(text)![0];
-const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
 
 /** One user for all tests: signing up is slow, and each test has its own key. */
 let signedUp: Promise<{ browser: Browser; id: string }> | undefined;

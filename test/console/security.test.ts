@@ -8,7 +8,7 @@ import { findCaller } from "../../src/db/callers.ts";
 import { insertConversation } from "../../src/db/conversations.ts";
 import { writeRequests } from "../../src/db/request-pages.ts";
 import { pages } from "../../src/console/pages.tsx";
-import { asAdmin, call, complete, holdTime, submit, unique } from "../support/gateway.ts";
+import { asAdmin, call, complete, holdTime, submit, unique, image } from "../support/gateway.ts";
 import { hashedPath } from "../../src/console/static-files.ts";
 import { openStub } from "../support/faults.ts";
 import { Browser } from "./support.ts";
@@ -17,7 +17,6 @@ holdTime();
 afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
-const image = () => ({ model: "imgA-4", prompt: unique() });
 /** Included in every text that a user can enter, unless the test sets it. */
 const script = `"'><script>alert(1)</script>`;
 const secretPattern = /sk-[0-9A-Za-z]{49}/g;

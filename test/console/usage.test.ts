@@ -6,7 +6,7 @@ import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { entryReader } from "../../src/storage/archived-entries.ts";
 import { spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
-import { type Account, readBalance, call, chatsSettled, complete, finish, holdTime, script, submit, unique } from "../support/gateway.ts";
+import { type Account, readBalance, call, chatsSettled, complete, finish, holdTime, script, submit, image } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
@@ -22,8 +22,6 @@ async function person(): Promise<{ browser: Browser; account: Account; email: st
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
   return { browser, account: { id, key, keyId: (await findCaller(env, key))!.keyId }, email };
 }
-
-const image = () => ({ model: "imgA-4", prompt: unique() }); // costs 0.03
 
 async function chat(account: Account): Promise<void> {
   const body = { model: "textA-1", messages: [{ role: "user", content: "hi" }] }; // costs 0.000036

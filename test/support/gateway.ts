@@ -183,3 +183,6 @@ export async function settledBalance(account: Account): Promise<Balance> {
 
 /** A word that no other test uses, to select prompts in the upstream's script. */
 export const unique = () => `word-${crypto.randomUUID().slice(0, 8)}`;
+
+/** The body of a task for an image, which costs 0.03. */
+export const image = (more: object = {}) => ({ model: "imgA-4", prompt: unique(), ...more });

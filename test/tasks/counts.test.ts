@@ -19,6 +19,7 @@ import {
   unique,
   upstreamCalls,
   wakeWallet,
+  image,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -40,8 +41,6 @@ function rowsWritten(): () => Promise<number> {
     return results.reduce((sum, { meta }) => sum + meta.rows_written, 0);
   };
 }
-
-const image = () => ({ model: "imgA-4", prompt: unique() });
 
 // Typical times and counts of calls, which an isolate reads or writes once a minute for many tasks and chats, are not part of the cost of one.
 beforeAll(async () => {

@@ -18,6 +18,7 @@ import {
   pass,
   submit,
   unique,
+  image,
 } from "../support/gateway.ts";
 import { callBack, receivers } from "../support/receiver.ts";
 
@@ -26,7 +27,6 @@ afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/images/generations";
 const price = 0.03;
-const image = () => ({ model: "imgA-4", prompt: unique() });
 const remove = (account: Account, id: string) => call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" });
 const files = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.length;
 

@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Account, call, holdTime, unique } from "../support/gateway.ts";
+import { type Account, call, holdTime, unique, image } from "../support/gateway.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
 import { addDurations } from "../../src/db/typical-times.ts";
 import { expectCounts, together } from "../support/counts.ts";
@@ -34,7 +34,6 @@ function workFor(seconds: number): void {
 const videos = "/v1/videos/generations";
 const images = "/v1/images/generations";
 const video = () => ({ model: "vidB-3.1-fast", prompt: unique() });
-const image = () => ({ model: "imgA-4", prompt: unique() });
 
 beforeEach(async () => {
   const about60 = Array.from({ length: 100 }, (_, at) => 57 + 0.06 * at);
