@@ -1,10 +1,10 @@
 /** A process for each server: one workerd with one Worker, reached without a proxy. */
 
 import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { convertV4MiniflareOptions, Miniflare } from "../scripts/support/miniflare.ts";
 import { migrationNames, readMigration } from "../scripts/support/migrations.ts";
 import { type Bundled } from "./build.ts";
 import { root } from "../scripts/support/wrangler.ts";
@@ -42,10 +42,6 @@ export interface HostStarted {
   /** The same of the OpenAI Worker. */
   openaiInspectorUrl: string;
 }
-
-// Wrangler's own miniflare: it matches this project's workerd.
-const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
-const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
 const options: HostOptions = JSON.parse(process.argv[2] ?? "");
 if (options.heapMB !== undefined) process.env["MINIFLARE_WORKERD_V8_FLAGS"] = `--max-heap-size=${options.heapMB}`;

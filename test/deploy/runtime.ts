@@ -1,14 +1,10 @@
 /** Runs the scripts uploaded to an emulated account on the local Workers runtime, and keeps their databases. */
 
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
+import { convertV4MiniflareOptions, Miniflare } from "../../scripts/support/miniflare.ts";
 import type { Account, Binding, Module } from "./account.ts";
 import { cutImport, cutQuery } from "./d1-statements.ts";
-
-// Wrangler's own miniflare: it matches this project's workerd.
-const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
-const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
 const databases = "databases";
 const moduleTypes: Record<string, "ESModule" | "Data" | "CompiledWasm" | "Text"> = {

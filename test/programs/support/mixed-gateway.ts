@@ -1,16 +1,12 @@
 /** A gateway whose Worker and objects are of two revisions, like in the minutes after a deployment. It can be restarted with other revisions on the same state. */
 
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { V4WorkerOptions } from "miniflare";
 import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { convertV4MiniflareOptions, Miniflare } from "../../../scripts/support/miniflare.ts";
 import { applyMigration, readMigration } from "../../../scripts/support/migrations.ts";
 import { root } from "../../../scripts/support/wrangler.ts";
-
-// Wrangler's own miniflare: it matches this project's workerd.
-const requireOfWrangler = createRequire(createRequire(import.meta.url).resolve("wrangler"));
-const { convertV4MiniflareOptions, Miniflare } = requireOfWrangler("miniflare") as typeof import("miniflare");
 
 /** A bundle: its script, `worker.js`, and text files, by name. */
 export type Modules = Record<string, string>;
