@@ -18,8 +18,8 @@ export interface DecodedImage {
 }
 
 // RFC 2397, images in Base64 only. Parameters other than `base64` are accepted and ignored.
-const dataUrlStart = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
-const LONGEST_START = 256;
+export const dataUrlStart = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
+export const LONGEST_START = 256;
 
 /**
  * Decodes an image from text. The standard Base64 alphabet with its padding is required; white space is skipped, since tools break lines.
@@ -41,7 +41,7 @@ export function decodeImage(text: string, options: { allowBare: boolean; maxByte
 }
 
 /** Four characters for three bytes, and a line break of two after every 76 (MIME, RFC 2045), at most that much white space. */
-const longestText = (bytes: number) => {
+export const longestText = (bytes: number) => {
   const characters = Math.ceil(bytes / 3) * 4;
   return characters + 2 * Math.ceil(characters / 76);
 };

@@ -1,6 +1,6 @@
 /** Decodes an inline image piece by piece with the same results as `decodeImage`, holding one image in memory. */
 
-import type { ImageTextProblem } from "./base64-image.ts";
+import { dataUrlStart, type ImageTextProblem, LONGEST_START, longestText } from "./base64-image.ts";
 import { IMAGE_TYPE_BYTES, detectImageType, type ImageType } from "./image-type.ts";
 
 /** Runs of white space in Base64: the characters, the number of characters before them, and how often they repeat. */
@@ -24,14 +24,7 @@ export type ImageVerdict = { spelling: "data_uri" | "bare"; layout: Layout } & (
   | { problem: ImageTextProblem }
 );
 
-// The same limits as in `decodeImage`.
-const dataUrlStart = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
-const LONGEST_START = 256;
 const spaces = ["\n", "\r", " ", "\t", "\f"];
-const longestText = (bytes: number) => {
-  const characters = Math.ceil(bytes / 3) * 4;
-  return characters + 2 * Math.ceil(characters / 76);
-};
 
 /** The maximum stored length of an image's white space; lines of equal length need two entries. */
 const KEPT_SPACE = 16_384;
