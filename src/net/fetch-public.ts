@@ -1,7 +1,7 @@
 /** The only fetch for callers' URLs: public hosts only, no identifying headers, bounded in time, bytes and redirects. */
 
 import { boundedBody } from "./bounded-body.ts";
-import { NetError } from "./net-error.ts";
+import { NetError, permitted } from "./net-error.ts";
 import { checkPublicUrl, type UrlRules } from "./public-url.ts";
 
 export interface PublicFetchOptions extends UrlRules {
@@ -50,8 +50,7 @@ export async function fetchPublic(url: string, options: PublicFetchOptions): Pro
 async function follow(url: string, options: PublicFetchOptions, signal: AbortSignal): Promise<{ response: Response; found: URL }> {
   let next = url;
   for (let hops = 0; hops <= (options.maxRedirects ?? 3); hops++) {
-    const found = checkPublicUrl(next, options);
-    if (!(found instanceof URL)) throw new NetError("blocked_url", { problem: found.reason });
+    const found = permitted(checkPublicUrl(next, options));
     const response = await fetch(found.href, { redirect: "manual", headers: headersFor(options), signal });
     if (response.ok) return { response, found };
     const location = response.headers.get("location");

@@ -35,3 +35,9 @@ export class NetError extends Error {
 }
 
 const mayPass = (status: number) => status === 408 || status === 429 || status >= 500;
+
+/** The URL that a check allows. Throws `blocked_url` for another. */
+export function permitted(found: URL | { reason: UrlProblem }): URL {
+  if (found instanceof URL) return found;
+  throw new NetError("blocked_url", { problem: found.reason });
+}

@@ -1,6 +1,6 @@
 /** The only POST to callers' URLs: public hosts only, no redirects; returns only the answer's status. */
 
-import { NetError } from "./net-error.ts";
+import { NetError, permitted } from "./net-error.ts";
 import { checkReceiverUrl, type UrlRules } from "./public-url.ts";
 
 export interface PublicPostOptions extends UrlRules {
@@ -16,12 +16,11 @@ export interface PublicPostOptions extends UrlRules {
  * @throws NetError `blocked_url`, `timeout` or `unreachable`
  */
 export async function postPublic(url: string, { headers, body, timeoutMs, ...rules }: PublicPostOptions): Promise<number> {
-  const found = checkReceiverUrl(url, rules);
-  if (!(found instanceof URL)) throw new NetError("blocked_url", { problem: found.reason });
+  const { href } = permitted(checkReceiverUrl(url, rules));
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), timeoutMs);
   try {
-    const response = await fetch(found.href, {
+    const response = await fetch(href, {
       method: "POST",
       redirect: "manual",
       headers: { "user-agent": "generation-gateway", ...headers },

@@ -1,7 +1,7 @@
 /** The only requests to callers' buckets: public hosts only, no redirects, bounded in time; a file is sent as a stream. */
 
 import { readAll } from "./bounded-body.ts";
-import { NetError } from "./net-error.ts";
+import { NetError, permitted } from "./net-error.ts";
 import { checkReceiverUrl, type UrlRules } from "./public-url.ts";
 
 export interface BucketRequest extends UrlRules {
@@ -22,20 +22,13 @@ export interface BucketAnswer {
 
 const maxAnswerBytes = 16 * 1024;
 
-/** Checks the address of a bucket. Throws `blocked_url`. */
-function check(url: string, rules: UrlRules): string {
-  const found = checkReceiverUrl(url, rules);
-  if (!(found instanceof URL)) throw new NetError("blocked_url", { problem: found.reason });
-  return found.href;
-}
-
 /**
  * Sends a request to a caller's bucket and returns the answer, redirects included: none is followed. If reading the file fails, the request
  * is aborted before its body is complete, and that error is thrown.
  * @throws NetError `blocked_url`, `timeout`, `unreachable` or `interrupted`
  */
 export async function askBucket(url: string, { method, headers, file, timeoutMs, ...rules }: BucketRequest): Promise<BucketAnswer> {
-  const href = check(url, rules);
+  const { href } = permitted(checkReceiverUrl(url, rules));
   const stop = new AbortController();
   let fault: unknown;
   const end = (error: unknown) => {
