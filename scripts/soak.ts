@@ -7,8 +7,7 @@ import { parseArgs } from "node:util";
 import { CrashingGateway } from "./soak/crashing-gateway.ts";
 import { countTroubles, linesAbout } from "./soak/log.ts";
 import { soak } from "./soak/run.ts";
-import { interruption } from "./support/program.ts";
-import { stopSignal } from "./support/stop-signal.ts";
+import { interruption, runToEnd } from "./support/program.ts";
 
 const maxMinutes = 60;
 const maxClients = 32;
@@ -19,17 +18,11 @@ const explainedFaults = 5;
 const usage = `npm run tools -- soak [--minutes 2] [--seed N] [--clients 6] [--holds]
   --holds  waits eleven minutes more, until the money of chats whose Worker was killed has come back as well`;
 
-const stopping = stopSignal();
-try {
+await runToEnd(async (stopping) => {
   const options = readOptions();
-  const faults = await inDirectory((directory) => run(directory, options));
+  const faults = await inDirectory(stopping, (directory) => run(stopping, directory, options));
   if (faults > 0) process.exitCode = 1;
-} catch (error) {
-  console.error(stopping.aborted ? "Interrupted." : error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
-// Pending requests of an interrupted run must not keep the process alive.
-process.exit();
+});
 
 function readOptions() {
   const { values } = parseArgs({
@@ -47,7 +40,7 @@ function readOptions() {
   return { minutes, seed, clients, waitsForHolds: values.holds };
 }
 
-async function run(directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
+async function run(stopping: AbortSignal, directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
   const { seed, minutes, clients } = options;
   const began = Date.now();
   const log = (line: string) =>
@@ -77,7 +70,7 @@ async function run(directory: string, options: ReturnType<typeof readOptions>): 
 }
 
 /** The state and the log are kept for inspection when there were faults. */
-async function inDirectory(work: (directory: string) => Promise<number>): Promise<number> {
+async function inDirectory(stopping: AbortSignal, work: (directory: string) => Promise<number>): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-soak-"));
   let faults = 1;
   try {
