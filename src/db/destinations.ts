@@ -1,6 +1,6 @@
 /** Destinations in D1: each account's buckets for delivery, whose secrets are sealed. Not related to money. */
 
-import { isSealed, openSealed, seal, type SealingSecrets } from "../signing/sealing.ts";
+import { openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, type DestinationRow, putDestination, removeDestination } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
 
@@ -100,12 +100,7 @@ export async function sealDestinations(env: DestinationBindings, after: string, 
       .run<Pick<DestinationRow, "name" | "secret"> & { accountId: string }>();
     const statements = [];
     for (const { accountId, name, secret } of results) {
-      if (await isSealed(env, secret)) continue;
-      // A secret that cannot be opened stays as it is.
-      const sealed = await openSealed(env, accountId, secret).then(
-        (text) => seal(env, accountId, text),
-        () => secret,
-      );
+      const sealed = await sealAgain(env, accountId, secret);
       // Not if the destination was replaced meanwhile.
       const update = "UPDATE destination SET secret = ?3 WHERE account_id = ?1 AND name = ?2 AND secret = ?4";
       if (sealed !== secret) statements.push(DB.prepare(update).bind(accountId, name, sealed, secret));

@@ -1,6 +1,6 @@
 /** Webhooks in D1: each account's endpoint and signing secrets, which are sealed. Not related to money. */
 
-import { deriveBytes, isSealed, openSealed, seal, type SealingSecrets } from "../signing/sealing.ts";
+import { deriveBytes, openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, replaceSecret } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 
@@ -123,13 +123,10 @@ export async function sealSecrets(env: WebhookBindings, after: string, limit: nu
   )
     .bind(after, limit)
     .run<Pick<Webhook, "secret" | "oldSecret"> & { accountId: string }>();
-  const again = async (accountId: string, stored: string) =>
-    (await isSealed(env, stored)) ? stored : seal(env, accountId, await openSealed(env, accountId, stored));
   const statements = [];
   for (const { accountId, secret, oldSecret } of results) {
-    // A secret that cannot be opened stays as it is.
-    const sealed = await again(accountId, secret).catch(() => secret);
-    const oldSealed = oldSecret === null ? null : await again(accountId, oldSecret).catch(() => oldSecret);
+    const sealed = await sealAgain(env, accountId, secret);
+    const oldSealed = oldSecret === null ? null : await sealAgain(env, accountId, oldSecret);
     if (sealed === secret && oldSealed === oldSecret) continue;
     // Not if the secret was rotated meanwhile.
     statements.push(

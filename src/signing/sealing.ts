@@ -60,6 +60,15 @@ export const isSealed = async (env: SealingSecrets, stored: string): Promise<boo
 export const deriveBytes = async (env: SealingSecrets, text: string): Promise<Uint8Array> =>
   Uint8Array.fromBase64(await signText(sealingKey(env), text), { alphabet: "base64url" });
 
+/** The text sealed with the current key, after a rotation. One that cannot be opened stays as it is. */
+export const sealAgain = async (env: SealingSecrets, accountId: string, stored: string): Promise<string> =>
+  (await isSealed(env, stored))
+    ? stored
+    : openSealed(env, accountId, stored).then(
+        (text) => seal(env, accountId, text),
+        () => stored,
+      );
+
 /** The account's id is authenticated, so that a sealed text does not open in another account's row. */
 const options = (iv: Uint8Array<ArrayBuffer>, accountId: string) => ({ name: "AES-GCM", iv, additionalData: encoder.encode(accountId) });
 
