@@ -37,7 +37,7 @@ export const toMonth = (at: number): number => {
 };
 
 /** The maximum difference between the two recorded times of a submission: of its entry and of its reference. */
-const slackMs = 300_000;
+export const slackMs = 300_000;
 
 const partColumns =
   "account_id AS accountId, month, part, file, entries, referenced, held, charged, first_at AS firstAt, last_at AS lastAt";

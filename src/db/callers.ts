@@ -55,7 +55,7 @@ export const isOthers = ({ ownWallets }: Pick<Caller, "ownWallets">, keyId: stri
 
 /** SQL: the row was made with a key of the owner. The parameter is `toWallets`. */
 export const isOwn = (parameter: string): string => `(${parameter} IS NULL OR key_id IN (SELECT value FROM json_each(${parameter})))`;
-export const toWallets = ({ ownWallets }: Owner): string | null => (ownWallets ? JSON.stringify(ownWallets) : null);
+export const toWallets = ({ ownWallets }: Pick<Owner, "ownWallets">): string | null => (ownWallets ? JSON.stringify(ownWallets) : null);
 
 /** The dependencies of a look-up: the database, and the wallet objects, which know the changes that a replica or a restored database lacks. */
 export interface KeyBindings {

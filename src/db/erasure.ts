@@ -63,6 +63,7 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
     .bind(accountId)
     .run<{ id: string; email: string }>();
   const ids = JSON.stringify(users.map(({ id }) => id));
+  const emails = JSON.stringify(users.map(({ email }) => email));
   const ofUsers = ["auth_session", "auth_account", "auth_passkey"].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE userId IN (SELECT value FROM json_each(?1))`).bind(ids),
   );
@@ -73,19 +74,19 @@ export async function erasePerson(db: D1Database, announcer: Announcer, accountI
            SELECT 1 FROM (SELECT email FROM account WHERE id = ?1 UNION SELECT lower(value) FROM json_each(?3)) WHERE email <> ''
              AND (instr(lower(identifier), email) > 0 OR instr(lower(auth_verification.value), email) > 0))`,
       )
-      .bind(accountId, ids, JSON.stringify(users.map(({ email }) => email))),
+      .bind(accountId, ids, emails),
     // Their keys end with the address or the user's id.
     db
       .prepare(
         `DELETE FROM auth_rate_limit WHERE EXISTS (SELECT 1 FROM (SELECT email AS word FROM account WHERE id = ?1
            UNION SELECT lower(value) FROM json_each(?2) UNION SELECT lower(value) FROM json_each(?3)) WHERE substr(lower(key), -length(word) - 1) = ' ' || word)`,
       )
-      .bind(accountId, ids, JSON.stringify(users.map(({ email }) => email))),
+      .bind(accountId, ids, emails),
     ...ofUsers,
     db.prepare("DELETE FROM membership WHERE account_id = ?1").bind(accountId),
     db
       .prepare("DELETE FROM member_invitation WHERE account_id = ?1 OR email IN (SELECT lower(value) FROM json_each(?2))")
-      .bind(accountId, JSON.stringify(users.map(({ email }) => email))),
+      .bind(accountId, emails),
     db.prepare("DELETE FROM auth_user WHERE id IN (SELECT value FROM json_each(?1))").bind(ids),
     db.prepare("DELETE FROM invitation WHERE account_id = ?1").bind(accountId),
     db.prepare("DELETE FROM webhook WHERE account_id = ?1").bind(accountId),

@@ -1,5 +1,6 @@
 /** Rows that have expired, and daily sums that are old enough to be added up by month. */
 
+import { nextAccounts } from "./accounts.ts";
 import { toMonth } from "./archive.ts";
 
 /** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions, verifications and invitations that expired before `before`, and events of deliveries before it. Times in milliseconds. */
@@ -34,12 +35,9 @@ export const firstMonth = async (db: D1Database, now: number): Promise<number> =
  * account of all.
  */
 export async function addUpMonth(db: D1Database, month: number, next: number, after: string, limit: number): Promise<string | undefined> {
-  const { results: accounts } = await db
-    .prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2")
-    .bind(after, limit)
-    .run<{ id: string }>();
+  const accounts = await nextAccounts(db, after, limit);
   const days = "account_id IN (SELECT value FROM json_each(?1)) AND day > ?2 AND day < ?3";
-  const values = [JSON.stringify(accounts.map(({ id }) => id)), month, next];
+  const values = [JSON.stringify(accounts), month, next];
   await db.batch([
     db
       .prepare(
@@ -51,5 +49,5 @@ export async function addUpMonth(db: D1Database, month: number, next: number, af
       .bind(...values),
     db.prepare(`DELETE FROM spending WHERE ${days}`).bind(...values),
   ]);
-  return accounts.length === limit ? accounts.at(-1)?.id : undefined;
+  return accounts.length === limit ? accounts.at(-1) : undefined;
 }

@@ -1,5 +1,6 @@
 /** Queries of the ledger: charges by day and model, entries, tasks and their ends. Read-only; amounts in millionths, days in UTC. */
 
+import { isOwn, toWallets } from "./callers.ts";
 import { ofAccount } from "./ledger.ts";
 
 const dayMs = 86_400_000;
@@ -14,17 +15,14 @@ export interface Spent {
   charged: number;
 }
 
-/** SQL: the charges of these keys' wallets (?3, a JSON list) alone; NULL for all of the account. */
-const isOfWallets = "(?3 IS NULL OR key_id IN (SELECT value FROM json_each(?3)))";
-
 /** An account's charges since `since` (milliseconds), by day of submission and model; without rows of zero. */
 export async function spentByDay(db: D1Database, accountId: string, since: number, wallets?: string[]): Promise<Spent[]> {
   const { results } = await db
     .prepare(
-      `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOfWallets}
+      `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOwn("?3")}
        GROUP BY 1, 2 HAVING sum(charged) > 0 ORDER BY 1 DESC, 2`,
     )
-    .bind(accountId, since, wallets === undefined ? null : JSON.stringify(wallets))
+    .bind(accountId, since, toWallets({ ownWallets: wallets }))
     .run<Spent>();
   return results;
 }
@@ -48,9 +46,9 @@ export async function usesByModel(
   const { results } = await db
     .prepare(
       `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
-       WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND day < ?4 AND ${isOfWallets} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+       WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND day < ?4 AND ${isOwn("?3")} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
     )
-    .bind(accountId, since, wallets === undefined ? null : JSON.stringify(wallets), until)
+    .bind(accountId, since, toWallets({ ownWallets: wallets }), until)
     .run<ModelUse>();
   return results;
 }

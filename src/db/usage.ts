@@ -1,6 +1,7 @@
 /** An account's charges in a range of days, from the daily sums; by reference from the tasks that have one. Amounts in millionths, days in UTC. */
 
-import type { ArchivePart } from "./archive.ts";
+import { type ArchivePart, slackMs } from "./archive.ts";
+import { isOwn, toWallets } from "./callers.ts";
 
 /** The first milliseconds of the first and the last day. */
 export interface Span {
@@ -26,8 +27,6 @@ export interface Used {
 }
 
 const dayMs = 86_400_000;
-/** The maximum difference between the two recorded times of a submission. */
-const slackMs = 300_000;
 /** The totals of a group. */
 export const usageSums = ["charged", "returned", "completed", "failed"] as const;
 
@@ -54,9 +53,9 @@ function totals(
   return db
     .prepare(
       `SELECT ${[...names, ...usageSums.map((sum) => `sum(${sum}) AS ${sum}`)].join(", ")} FROM spending
-       WHERE account_id = ?1 AND day BETWEEN ?2 AND ?3 AND (?4 IS NULL OR key_id IN (SELECT value FROM json_each(?4))) ${order && `GROUP BY ${order} ORDER BY ${order}`}`,
+       WHERE account_id = ?1 AND day BETWEEN ?2 AND ?3 AND ${isOwn("?4")} ${order && `GROUP BY ${order} ORDER BY ${order}`}`,
     )
-    .bind(accountId, first, last, wallets === undefined ? null : JSON.stringify(wallets));
+    .bind(accountId, first, last, toWallets({ ownWallets: wallets }));
 }
 
 /**
