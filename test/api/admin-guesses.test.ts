@@ -1,11 +1,10 @@
 /** Guesses of the operator's token: wrong tokens are counted per address (IPv6: per network of 64 bits), correct tokens are not. Contract 8. */
 
 import "../support/alone.ts";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { call, holdTime } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 let addresses = 0;
 const newAddress = () => `2001:db8:0:${(++addresses).toString(16)}::1`;

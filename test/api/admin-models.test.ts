@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { readCatalog } from "../../src/current-catalog.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { begin, run } from "../support/batches.ts";
@@ -14,7 +14,6 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
   await readCatalog(env.DB);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const sandbox = (model: string) => [{ provider: "sandbox", model }];
 const text = { kind: "text", price: { input: 1_000, output: 2_000 }, routes: sandbox("textA-1") };

@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { pruneAuditLog } from "../../src/db/audit-log.ts";
 import { expire } from "../../src/operations/expire.ts";
 import { setDestination } from "../support/bucket.ts";
@@ -11,7 +11,6 @@ import { type Account, asAdmin, call, holdTime, newAccount } from "../support/ga
 import { setEndpoint } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** Entries are listed by their time. */
 const tick = () => vi.setSystemTime(Date.now() + 1);

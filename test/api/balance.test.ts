@@ -2,14 +2,13 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { asAdmin, readBalance, call, finish, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const tokenPaths = ["/v1/balance", "/balance"];
 const userPaths = ["/v1/user/balance", "/user/balance"];

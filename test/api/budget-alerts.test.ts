@@ -3,7 +3,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { budgetEvent } from "../../src/api/schema/callbacks.ts";
 import type { AlertMessage, BudgetAlert } from "../../src/wallet/alerts.ts";
 import type { WalletState } from "../../src/wallet/state.ts";
@@ -14,7 +14,6 @@ import { ok, receivers, readSecret, setEndpoint } from "../support/receiver.ts";
 import { crashWallet, openWallet } from "../wallet/support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const image = (n = 1) => ({ model: "imgA-4", prompt: unique(), n }); // 0.03 each

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Charge } from "../../src/db/ledger.ts";
 import { windowStart } from "../../src/wallet/limits.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
@@ -22,7 +22,6 @@ import {
 import { crashWallet, readEntries } from "../wallet/support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const dayMs = 86_400_000;
 const windows = ["day", "month"] as const;

@@ -1,7 +1,7 @@
 /** Callbacks: one signed POST when a task becomes final, repeated until the receiver accepts it. Contract 7. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import {
   type Account,
@@ -21,7 +21,6 @@ import {
 import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint, verified } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const hook = "https://hooks.example.com/done";

@@ -1,6 +1,6 @@
 /** Character creation: from a video of the account, or from the caller's URL. Interface 2.4 and 4.3 mode B; contract 1 and 2. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   type Account,
   readBalance,
@@ -16,7 +16,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const videoUrl = "https://films.example/someone.mp4";

@@ -1,12 +1,11 @@
 /** Characters: listed, mentioned in prompts, deleted. Interface 2.4 and 4.7; contract 1 and 2. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, failOnce, openStub } from "../support/faults.ts";
 import { type Account, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const list = async (account: Account, query = "") => call(`/v1/characters${query}`, { key: account.key });

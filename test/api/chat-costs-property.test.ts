@@ -3,13 +3,11 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import worker from "../../src/worker.ts";
 import { call, chatsSettled, newAccount, wakeWallet } from "../support/gateway.ts";
 import { toEnv } from "../support/models.ts";
 import { capture } from "../providers/support.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const question = "a question of the caller";
 

@@ -1,12 +1,10 @@
 /** Stored files as images of a chat, on every path that takes a chat: sent to the upstream as data URIs, with the limits of inline images. Contract 15. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings } from "../support/faults.ts";
 import { begin, readResults, run } from "../support/batches.ts";
 import { type Account, call, newAccount, readBalance, unique } from "../support/gateway.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/chat/completions";
 const MiB = 1024 * 1024;

@@ -3,13 +3,11 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import worker from "../../src/worker.ts";
 import { type Account, newAccount } from "../support/gateway.ts";
 import { capture } from "../providers/support.ts";
 import { toEnv } from "../support/models.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const secret = "SecretMaker sk-upstream-key";
 const question = "a private question";

@@ -1,7 +1,7 @@
 /** Chat completions: OpenAI's shapes, whole and streamed, and what each way of ending costs. Interface 4.1, contract 1 and 4. */
 
 import { env, exports } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ChatCall } from "../../src/wallet/line.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { capture } from "../providers/support.ts";
@@ -18,8 +18,6 @@ import {
   upstreamCalls,
   wakeWallet,
 } from "../support/gateway.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/chat/completions";
 const chat = (content: string, more: object = {}) => ({ model: "textA-1", messages: [{ role: "user", content }], ...more });

@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { redeemCode } from "../../src/wallet/codes.ts";
 import { byTest } from "../support/actor.ts";
 import { backUp, restore } from "../operations/backup.ts";
@@ -10,7 +10,6 @@ import { bindings } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 interface Series {
   id: string;

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accessKeyId, buckets, hurryAttempts, type Mode, origin, secretAccessKey, setDestination } from "../support/bucket.ts";
 import { openStub } from "../support/faults.ts";
 import {
@@ -26,7 +26,6 @@ import { callBack, findCallback, ok, readSecret, verified } from "../support/rec
 import type { Task } from "../../src/tasks/record.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const hook = "https://hooks.example.com/done";

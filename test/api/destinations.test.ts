@@ -1,13 +1,12 @@
 /** `/v1/destinations`: an account's buckets, whose secrets are sealed and never shown. Contract 17. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openDestination, sealDestinations } from "../../src/db/destinations.ts";
 import { accessKeyId, buckets, hurryAttempts, type Mode, origin, secretAccessKey, setDestination } from "../support/bucket.ts";
 import { type Account, call, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const read = async ({ key }: Account, name = "shop") => call(`/v1/destinations/${name}`, { key });
 const list = async ({ key }: Account) => (await call("/v1/destinations", { key })).body;

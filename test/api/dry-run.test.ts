@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { png } from "../media/images.ts";
 import { bindings, spyOn } from "../support/faults.ts";
@@ -10,7 +10,6 @@ import { type Account, call, complete, holdTime, newAccount, readBalance, submit
 import { expectNoTrace } from "../support/refusal.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

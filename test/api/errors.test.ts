@@ -1,14 +1,13 @@
 /** Errors in every family: unknown paths, wrong methods, internal faults. Contract 5. */
 
 import { env, exports } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toBatchId } from "../../src/base/ids.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { asAdmin, call, finish, holdTime, newAccount, submit, unique, settledBalance } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const isRequestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
 const notFound = {

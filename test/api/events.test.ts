@@ -1,7 +1,7 @@
 /** `/v1/events`: the account's final tasks, in the order in which they ended. Contract 7. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { listEndedTasks } from "../../src/db/ledger-reports.ts";
 import { writeEntries } from "../../src/db/grants.ts";
 import { bindings, failOnce, failWalletOnce, spyOn } from "../support/faults.ts";
@@ -21,7 +21,6 @@ import {
 import { settledImage } from "../support/settled.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const events = async (account: Account, query = "") => (await call(`/v1/events${query}`, { key: account.key })).body;

@@ -2,14 +2,13 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toObjectId, toTaskId } from "../../src/base/ids.ts";
 import { bindings, nothingStored, openStorage } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const base64url = { alphabet: "base64url", omitPadding: true } as const;

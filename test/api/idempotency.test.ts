@@ -2,14 +2,13 @@
 
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { sha256Hex } from "../../src/base/ids.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

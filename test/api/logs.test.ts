@@ -2,13 +2,12 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { statusLogShare } from "../../src/config.ts";
 import { bindings, failOnce, openStub } from "../support/faults.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, passToPoll, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 type Line = Record<string, string | number | boolean>;
 

@@ -2,14 +2,13 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Budget } from "../../src/db/grants.ts";
 import { type Account, asAdmin, call, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 import { backUp, restore } from "../operations/backup.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 /** An image costs 0.03. */

@@ -2,7 +2,7 @@
 
 import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Objects } from "../../src/rpc/objects.ts";
 import { changeKeys } from "../../src/db/account-changes.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
@@ -12,7 +12,6 @@ import { failWalletOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount, submit, image } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const newTask = (account: Account) => submit(account, images, image());

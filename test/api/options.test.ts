@@ -1,6 +1,6 @@
 /** The options of every submission, `max_cost` and `reference`; and the cost, Location and Retry-After of answers. Contract 1 and 2. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, spyOn } from "../support/faults.ts";
 import {
   type Account,
@@ -18,7 +18,6 @@ import {
 import { expectNoTrace, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

@@ -1,12 +1,11 @@
 /** Callers' URLs that point to private networks, in every field that accepts a URL: refused at once, and never requested. Contract 6. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings } from "../support/faults.ts";
 import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

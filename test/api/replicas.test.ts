@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { changeKeys } from "../../src/db/account-changes.ts";
 import { newApiKey } from "../../src/base/ids.ts";
 import { Objects } from "../../src/rpc/objects.ts";
@@ -12,7 +12,6 @@ import { replicate, startReplica } from "../support/replica.ts";
 
 holdTime();
 beforeEach(startReplica);
-afterEach(() => vi.restoreAllMocks());
 
 const wait = (ms: number) => vi.setSystemTime(Date.now() + ms);
 const readStatus = async ({ key }: Account) => (await call("/v1/balance", { key })).status;

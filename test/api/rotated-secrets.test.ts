@@ -1,12 +1,11 @@
 /** Secrets after rotations: the newest signs, replaced ones are accepted for as long as what they signed is valid. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { withRotatedSecrets } from "../../src/base/rotated-secrets.ts";
 import { isSealed, openSealed, seal } from "../../src/signing/sealing.ts";
 import { call, complete, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** Ahead of the clock, in seconds: alarms that are set before it would run by themselves. */
 const start = Math.floor(Date.now() / 1000);

@@ -1,12 +1,11 @@
 /** Shared behaviour of the three status queries: waiting, validators, languages, ownership. Contract 2. */
 
 import "../support/alone.ts";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

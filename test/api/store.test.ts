@@ -1,13 +1,12 @@
 /** `store: false` on a submission: once the task has ended, the content of its request is not stored any more. */
 
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openStub } from "../support/faults.ts";
 import { call, complete, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { expectNoTrace, expectRefusedFor } from "../support/refusal.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

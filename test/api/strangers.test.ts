@@ -3,14 +3,13 @@
 import "../support/alone.ts";
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { newApiKey, newClientToken, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
 import { bindings } from "../support/faults.ts";
 import { type Answer, asAdmin, call, holdTime, newAccount, image } from "../support/gateway.ts";
 import { traces } from "../support/traces.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const openAiImages = "/openai/v1/images/generations";

@@ -1,14 +1,13 @@
 /** `/v1/tasks/{id}/events`: a task's states as server-sent events. Contract 2 and 7. */
 
 import { exports } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { taskAnswer } from "../../src/api/schema/tasks.ts";
 import { conform } from "../support/conform.ts";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, complete, deliver, holdTime, newAccount, pass, script, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const image = (prompt = unique()) => ({ model: "imgA-4", prompt });

@@ -1,7 +1,7 @@
 /** The list of `/v1/tasks`: pages and filters. Contract 2. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/base/ids.ts";
 import type { Answer, Question } from "../../src/tasks/answers/status.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
@@ -21,7 +21,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

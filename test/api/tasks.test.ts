@@ -1,12 +1,11 @@
 /** Paths below `/v1/tasks`: cancelling, and ids that were never issued. Contract 2 and 5. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings } from "../support/faults.ts";
 import { type Account, readBalance, call, deliver, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const image = (account: Account) => submit(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });

@@ -2,7 +2,7 @@
 
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { insertCharacter } from "../../src/db/characters.ts";
 import { newId, sha256Hex, toTokenObjectId } from "../../src/base/ids.ts";
 import type { RequestEntry, RequestPage } from "../../src/db/request-pages.ts";
@@ -12,7 +12,6 @@ import { type Account, type Answer, asAdmin, call, finish, holdTime, newAccount,
 import { callBack, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

@@ -2,7 +2,7 @@
 
 import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { rotateKey } from "../../src/db/api-keys.ts";
 import { byTest } from "../support/actor.ts";
 import { Objects } from "../../src/rpc/objects.ts";
@@ -25,7 +25,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

@@ -1,12 +1,11 @@
 /** The spans of a task and of a chat in the platform's traces. The local runtime traces nothing: a recorder stands in its place. */
 
 import { tracing } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { withSpan } from "../../src/tracing.ts";
 import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 type Attributes = Record<string, unknown>;
 

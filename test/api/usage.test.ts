@@ -1,7 +1,7 @@
 /** `/v1/usage`: sums by day, model, key and reference, and the FOCUS table. Contract 2. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import {
   type Account,
   asAdmin,
@@ -19,7 +19,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const dayMs = 86_400_000;
 const images = "/v1/images/generations";

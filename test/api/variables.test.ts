@@ -1,14 +1,13 @@
 /** Variables with wrong values: requests that depend on one are 500 and the log names it; there is no fallback to a generous default. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import declared from "../../src/env.d.ts?raw";
 import { wrongVariables } from "../../src/api/request/variable-checks.ts";
 import { readAmount, readBaseUrl, readNumber, readWord } from "../../src/base/variables.ts";
 import { readBalance, call, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const submission = { model: "imgA-4", prompt: "p" };
 const chat = { model: "textA-1", messages: [{ role: "user", content: "p" }] };

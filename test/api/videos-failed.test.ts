@@ -1,10 +1,9 @@
 /** Videos that fail: later, at submission, or because an input image cannot be fetched. Sections 2.2 and 4.3 of the interface. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readBalance, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 

@@ -1,7 +1,7 @@
 /** Videos in their five modes, from submission to delivery: sections 2.2, 4.3 and 4.6 of the interface. */
 
 import "../support/alone.ts";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readVideoFacts } from "../../src/media/mp4.ts";
 import {
   type Account,
@@ -18,7 +18,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const look = async (account: Account, id: string) => (await call(`${videos}/${id}`, { key: account.key })).body;

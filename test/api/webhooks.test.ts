@@ -2,14 +2,13 @@
 
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { testEvent } from "../../src/api/schema/callbacks.ts";
 import { readWebhook } from "../../src/db/webhooks.ts";
 import { call, holdTime, newAccount } from "../support/gateway.ts";
 import { hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const hook = "https://hooks.example.com/done?token=a";
 

@@ -1,7 +1,7 @@
 /** The account page: passwords, sessions, forgotten passwords, verified addresses. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { insertAccount } from "../../src/db/accounts.ts";
 import { openWallet } from "../../src/db/ledger.ts";
 import { holdTime } from "../support/gateway.ts";
@@ -47,8 +47,6 @@ async function confirm(browser: Browser, sent: Email | undefined): Promise<Respo
   expect(kept).toBe(pathname + search);
   return browser.ask("/console/sign-in", { email: sent!.to, password, to: kept });
 }
-
-afterEach(() => vi.restoreAllMocks());
 
 test("the page shows the user's data, escaped, and redirects visitors to sign in", async () => {
   const browser = new Browser();

@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { writeAlert } from "../../src/db/alerts.ts";
 import { writeHeartbeat } from "../../src/db/jobs.ts";
 import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
@@ -30,7 +30,6 @@ import { Browser } from "./support.ts";
 import type { Vars } from "../support/models.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const root = "/console/admin";
 const images = "/v1/images/generations";

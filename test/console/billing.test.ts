@@ -1,13 +1,12 @@
 /** The console's Billing page: the balance over time, prepaid codes, the history of the quota. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { dailyBalances, daysLeft } from "../../src/console/billing/series.ts";
 import { type Account, asAdmin, complete, holdTime, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const page = "/console/billing";
 

@@ -2,7 +2,7 @@
 
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { mailBudget } from "../../src/console/budget-mail.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
@@ -12,7 +12,6 @@ import { type Account, asAdmin, call, holdTime, submit, unique } from "../suppor
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const dayMs = 86_400_000;
 const images = "/v1/images/generations";

@@ -2,14 +2,13 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { readWebhook, sealSecrets } from "../../src/db/webhooks.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** Every row of the database. */
 async function copyDatabase(): Promise<string> {

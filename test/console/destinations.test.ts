@@ -1,13 +1,12 @@
 /** The console's page of destinations: adding, replacing, testing and deleting buckets. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { accessKeyId, buckets, origin, secretAccessKey } from "../support/bucket.ts";
 import { alarm, call, finish, holdTime } from "../support/gateway.ts";
 import { person as shopper, readForm, run } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const page = "/console/destinations";
 const filled = {

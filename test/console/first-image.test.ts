@@ -1,6 +1,6 @@
 /** The overview of an account without tasks: its first image is made in place, once however often the form is sent. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { env } from "cloudflare:workers";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { nextTask, taskIds } from "../openai/support.ts";
@@ -8,7 +8,6 @@ import { asAdmin, finish, holdTime, readBalance, unique } from "../support/gatew
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 async function person() {
   const browser = new Browser();

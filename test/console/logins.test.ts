@@ -1,7 +1,7 @@
 /** Sign-in with GitHub and Google: who may sign in, which account is joined, and what is refused. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { insertAccount, invite } from "../../src/db/accounts.ts";
 import { byTest } from "../support/actor.ts";
 import { openWallet } from "../../src/db/ledger.ts";
@@ -61,7 +61,6 @@ beforeEach(() => {
     }
   });
 });
-afterEach(() => vi.restoreAllMocks());
 
 /** Signs in through the emulated provider: the path of the final redirect. */
 async function signIn(browser: Browser, profile: Profile, login = "github", start = `/console/login/${login}`): Promise<string> {

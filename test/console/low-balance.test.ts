@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { tellLowBalances } from "../../src/operations/low-balances.ts";
 import { Objects } from "../../src/rpc/objects.ts";
@@ -12,7 +12,6 @@ import { mailLowBalance } from "../../src/console/low-balance-mail.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 interface Email {
   to: string;

@@ -1,14 +1,13 @@
 /** Paying on the console's Billing page, with Stripe in memory behind the gateway. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { mailTopUp } from "../../src/console/top-up-mail.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
 import { Shop } from "../payments/support.ts";
 import { Browser } from "./support.ts";
 
 beforeEach(holdTime);
-afterEach(() => vi.restoreAllMocks());
 
 const page = "/console/billing";
 

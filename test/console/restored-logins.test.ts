@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { inviteMember, listInvitations } from "../../src/db/member-invitations.ts";
 import { findMembershipOf, removeMember } from "../../src/db/memberships.ts";
@@ -14,7 +14,6 @@ import { bindings, failOnce } from "../support/faults.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const [first, second] = ["correct horse battery", "another horse battery"];
 const later = (seconds: number) => vi.setSystemTime(Date.now() + 1000 * seconds);

@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { insertConversation } from "../../src/db/conversations.ts";
@@ -14,7 +14,6 @@ import { openStub } from "../support/faults.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 /** Included in every text that a user can enter, unless the test sets it. */

@@ -1,7 +1,7 @@
 /** Single sign-on at a real OpenID provider: who gets in, which roles groups give, which tokens are refused, and signing out. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, inject, test, vi } from "vitest";
+import { beforeEach, expect, inject, test, vi } from "vitest";
 import { insertAccount } from "../../src/db/accounts.ts";
 import { openWallet } from "../../src/db/ledger.ts";
 import { call } from "../support/gateway.ts";
@@ -10,7 +10,6 @@ import { Browser, refusedSignIns } from "./support.ts";
 
 // The provider's clock is the machine's.
 beforeEach(() => void vi.useRealTimers());
-afterEach(() => vi.restoreAllMocks());
 
 const issuer = inject("openid");
 const client = { OIDC_CLIENT_ID: "gateway", OIDC_CLIENT_SECRET: "secret-of-the-gateway-at-the-provider" };

@@ -1,7 +1,7 @@
 /** `/status`: sums of the last hour over all accounts, and no data of a single account. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { statusAnswer } from "../../src/api/schema/ready.ts";
 import { readOutcomes, toClass } from "../../src/db/settled-sums.ts";
 import { bindings, failOnce } from "../support/faults.ts";
@@ -15,7 +15,6 @@ beforeEach(async () => {
   later(86_400); // removes the data of other tests, and this isolate's cache
   await env.DB.prepare("DELETE FROM settled_sum").run();
 });
-afterEach(() => vi.restoreAllMocks());
 
 const image = (prompt = "a lighthouse") => ({ model: "imgA-4", prompt });
 const ask = async (headers: Record<string, string> = {}) => new Browser().ask("/status", undefined, null, headers);

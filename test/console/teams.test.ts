@@ -3,13 +3,12 @@
 import "../support/alone.ts";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
 import { asAdmin, call, holdTime, unique } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const password = "correct horse battery";
 const pass = (ms: number) => vi.setSystemTime(Date.now() + ms);

@@ -1,7 +1,7 @@
 /** Unusual input of the pages: ids that are paths, texts that are almost days, a refused form, a fault before the page has a language. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountByEmail, setAdmin } from "../../src/db/accounts.ts";
 import { byTest } from "../support/actor.ts";
 import { Objects } from "../../src/rpc/objects.ts";
@@ -11,7 +11,6 @@ import { path as playground, person, send } from "./playground-support.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 

@@ -1,11 +1,9 @@
 /** Variables of the console: an invalid value creates no account with a default quota, and pages do not fall back to a default. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { Browser } from "./support.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const person = () => ({ name: "Ann", email: `ann-${crypto.randomUUID()}@example.com`, password: "correct horse battery" });
 const logged = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => String(line)).join("\n");

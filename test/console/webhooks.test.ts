@@ -1,14 +1,13 @@
 /** The console's webhooks page: the endpoint, its secret, a test event, the deliveries; and the callback on a task's page. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { readWebhook } from "../../src/db/webhooks.ts";
 import { type Account, asAdmin, complete, holdTime, unique } from "../support/gateway.ts";
 import { callBack, ok, receivers, setEndpoint } from "../support/receiver.ts";
 import { Browser } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const page = "/console/webhooks";
 const hook = "https://hooks.example.com/done";

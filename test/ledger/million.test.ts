@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { Objects } from "../../src/rpc/objects.ts";
 import { entryReader } from "../../src/storage/archived-entries.ts";
 import { builtInCatalog } from "../../src/catalog/catalog.ts";
@@ -13,7 +13,6 @@ import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const entries = 1_000_000;
 const maxRows = 2_000;

@@ -1,12 +1,11 @@
 /** Waiting at /mcp: progress meanwhile, the result when the task ends, and the task if it takes longer. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique } from "../support/gateway.ts";
 import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** The account's only task, as soon as it exists. */
 const onlyTask = async ({ key }: Account) =>

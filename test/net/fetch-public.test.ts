@@ -1,12 +1,10 @@
 /** Downloads from hosts that are slow, endless, redirecting or hostile. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { fetchPublic, type PublicFetchOptions } from "../../src/net/fetch-public.ts";
 import { NetError } from "../../src/net/net-error.ts";
 
 const options: PublicFetchOptions = { allowPrivate: false, ownHosts: ["gateway.example.com"], timeoutMs: 5000, maxBytes: 1000 };
-
-afterEach(() => void vi.restoreAllMocks());
 
 /** Replaces the network: answers by URL. Other hosts do not resolve. */
 function internet(hosts: Record<string, (request: Request) => Response | Promise<Response>>) {

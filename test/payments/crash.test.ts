@@ -5,7 +5,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { listCredits } from "../../src/db/credits.ts";
 import { insertCodes } from "../../src/db/codes.ts";
 import { listPaid } from "../../src/db/payments.ts";
@@ -19,7 +19,6 @@ import type { StripeEvent } from "../support/stripe.ts";
 import { Shop } from "./support.ts";
 
 beforeEach(holdTime);
-afterEach(() => vi.restoreAllMocks());
 
 const minute = 60_000;
 const day = 1440 * minute;

@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { listCredits } from "../../src/db/credits.ts";
 import { listPaid } from "../../src/db/payments.ts";
 import worker from "../../src/worker.ts";
@@ -13,7 +13,6 @@ import type { StripeEvent, StripeObject } from "../support/stripe.ts";
 import { Shop } from "./support.ts";
 
 beforeEach(holdTime);
-afterEach(() => vi.restoreAllMocks());
 
 const day = 86_400_000;
 const quota = async ({ id }: Account): Promise<number> => (await asAdmin(`/accounts/${id}`)).body.quota;

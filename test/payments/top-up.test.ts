@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { findTopUp } from "../../src/db/top-ups.ts";
 import type { TopUpPause } from "../../src/rpc/payment-objects.ts";
 import { bindings, failOnce } from "../support/faults.ts";
@@ -13,7 +13,6 @@ import { newCharge, openWallet } from "../wallet/support.ts";
 import { Shop } from "./support.ts";
 
 beforeEach(holdTime);
-afterEach(() => vi.restoreAllMocks());
 
 const minute = 60_000;
 const later = (ms = 5 * minute) => vi.setSystemTime(Date.now() + ms);

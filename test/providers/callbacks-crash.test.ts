@@ -1,7 +1,7 @@
 /** After a crash between a maker's callback and its effects the task still completes exactly once, whether the maker calls again or not. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { perform } from "../../src/tasks/consumer/perform.ts";
 import type { StepOutcome } from "../../src/tasks/work.ts";
 import { bindings, crash, openStub } from "../support/faults.ts";
@@ -9,7 +9,6 @@ import { alarm, readBalance, call, deliver, finish, holdTime, pass, unique } fro
 import { announce, callsOfMakers, capture, countAll, routesTo, submitTo } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const model = "vidC-1-0-pro-fast";
 const pollUrl = "/contents/generations/tasks/cgt";

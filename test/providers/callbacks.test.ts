@@ -1,6 +1,6 @@
 /** Makers' callbacks: requested at the start, verified, and followed by one poll, whatever their content and number. Finished work is polled once more, by its collection. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { bindings, openStub, spyOn } from "../support/faults.ts";
@@ -9,7 +9,6 @@ import type { Call } from "../upstreams/emulator.ts";
 import { announce, readCalls, callsOfMakers, capture, countAll, type Routes, routesTo, submitTo } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/videos/generations";
 const video = (prompt: string) => ({ model: "vidD-02", prompt, duration: 10 });

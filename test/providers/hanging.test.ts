@@ -1,11 +1,10 @@
 /** A maker that accepts connections and never answers: what asks it gives up, and leaves no connection open. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { call, deliver, finish, holdTime, passToPoll, readBalance, unique } from "../support/gateway.ts";
 import { submitTo, type Routes } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const routes: Routes = { "vidD-02": [{ provider: "minimax", model: "MiniMax-Hailuo-02" }] };
 

@@ -1,14 +1,12 @@
 /** Callers' images sent to the makers, tested on the adapters: a request that was not sent completely was not accepted. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { cloudflare } from "../../src/providers/cloudflare/index.ts";
 import { fal } from "../../src/providers/fal/index.ts";
 import { minimax } from "../../src/providers/minimax/index.ts";
 import { modelark } from "../../src/providers/modelark/index.ts";
 import { type InputImage, type Job, ProviderError } from "../../src/providers/provider.ts";
 import { keep } from "./support.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const job = (images: InputImage[], more: Partial<Job> = {}): Job => ({
   kind: "image",

@@ -1,12 +1,11 @@
 /** A model that the maker has retired or not opened for the account: an alert names it, and the next route takes over or the task fails at no cost. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { holdTime, readBalance, unique } from "../support/gateway.ts";
 import { capture, generate } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

@@ -1,13 +1,11 @@
 /** Keys are sent to their own makers only: no request with a key follows a redirect automatically. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { google } from "../../src/providers/google/index.ts";
 import { openai } from "../../src/providers/openai/index.ts";
 import type { Job, Provider } from "../../src/providers/provider.ts";
 import { replicate } from "../../src/providers/replicate/index.ts";
 import { keep } from "./support.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const secret = "the-key";
 const video: Job = {

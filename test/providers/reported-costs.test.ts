@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { readCatalog } from "../../src/current-catalog.ts";
 import { openStub } from "../support/faults.ts";
 import {
@@ -29,7 +29,6 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
   await readCatalog(env.DB);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const put = async (id: string, body: object) => expect((await asAdmin(`/models/${id}`, { method: "PUT", body })).status).toBe(201);
 const readCost = (taskId: string) => env.DB.prepare("SELECT cost FROM entry WHERE task_id = ?1").bind(taskId).first<number | null>("cost");

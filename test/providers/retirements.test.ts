@@ -1,7 +1,7 @@
 /** The ends of upstream models, from the makers' lists to alerts, and from a route's `retires` to callers. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { readListed, retirementCauses } from "../../src/operations/retirements.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { type ListedRoute } from "../../src/rpc/listed-routes.ts";
@@ -11,7 +11,6 @@ import { asked, capture } from "./support.ts";
 
 holdTime();
 beforeEach(async () => void (await env.DB.prepare("DELETE FROM upkeep WHERE job = 'models'").run()));
-afterEach(() => vi.restoreAllMocks());
 
 const dayMs = 86_400_000;
 const dayAfter = (days: number) => new Date(Date.now() + days * dayMs).toJSON().slice(0, 10);

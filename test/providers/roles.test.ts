@@ -1,6 +1,6 @@
 /** A request means the same on every route: each image arrives in the same role at each maker, or the route is skipped. */
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { Route } from "../../src/catalog/models.ts";
 import { builtInRoutes } from "../support/models.ts";
 import { readBalance, deliver, holdTime, unique } from "../support/gateway.ts";
@@ -9,7 +9,6 @@ import { asked, submitTo } from "./support.ts";
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
-afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/videos/generations";
 /** Three different images, so that each can be recognised in a submission. */

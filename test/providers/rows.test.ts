@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { addDurations } from "../../src/db/typical-times.ts";
 import { call, holdTime, unique } from "../support/gateway.ts";
 import { expectCounts, together } from "../support/counts.ts";
@@ -12,7 +12,6 @@ import type { Call as MakersCall } from "../upstreams/emulator.ts";
 import { announce, callsOfMakers, generate, routesTo } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const image = () => ({ model: "imgA-4", prompt: `${unique()} [own bytes]` });

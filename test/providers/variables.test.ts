@@ -1,11 +1,10 @@
 /** A variable that becomes wrong by a deployment, after tasks were accepted: nothing is sent to a provider, and the tasks wait for the correction. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { deliver, finish, holdTime, pass, unique } from "../support/gateway.ts";
 import { capture, readCalls, submitTo } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 test.each<[string, Partial<Env>]>([
   ["HEDGE", { HEDGE: "yes" }],

@@ -1,7 +1,7 @@
 /** Undocumented answers, tested on the adapters: verdicts stay final, temporary faults stay retryable, nothing crashes. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { fal } from "../../src/providers/fal/index.ts";
 import { google } from "../../src/providers/google/index.ts";
 import { providerNamed } from "../../src/providers/index.ts";
@@ -11,8 +11,6 @@ import { openai } from "../../src/providers/openai/index.ts";
 import type { Job } from "../../src/providers/provider.ts";
 import { xai } from "../../src/providers/xai/index.ts";
 import { keep } from "./support.ts";
-
-afterEach(() => vi.restoreAllMocks());
 
 const answering = (...answers: (() => Response)[]) => {
   let at = 0;

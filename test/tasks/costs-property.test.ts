@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { openStub } from "../support/faults.ts";
 import { call, deliver, holdTime, newAccount, pass, script, unique, wakeWallet } from "../support/gateway.ts";
@@ -15,7 +15,6 @@ beforeEach(() => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.spyOn(console, "log").mockImplementation(() => undefined);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const cases = 64;
 

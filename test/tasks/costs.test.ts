@@ -1,7 +1,7 @@
 /** What the makers bill is booked with each settlement: attempts that made the result, that failed and are billed, and that lost to another route. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, failOnce } from "../support/faults.ts";
 import {
   asAdmin,
@@ -18,7 +18,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const cost = { image: 0.01, hd_x: 3 };
 const route = (model: string, more: object = {}) => ({ provider: "sandbox", model, cost, ...more });

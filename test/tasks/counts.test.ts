@@ -1,7 +1,7 @@
 /** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, spyOn } from "../support/faults.ts";
@@ -23,7 +23,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 interface Written {
   meta: { rows_written: number };

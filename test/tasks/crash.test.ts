@@ -2,7 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { perform } from "../../src/tasks/consumer/perform.ts";
 import { RecordStore } from "../../src/tasks/object/record-store.ts";
@@ -46,7 +46,6 @@ import { buckets, origin, setDestination } from "../support/bucket.ts";
 import { callBack, findCallback, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** The wallet object's class: a spy on it sees every call. */
 const wallet = WalletObject.prototype as never;

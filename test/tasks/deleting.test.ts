@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, crash, failOnce, nothingStored, stopAt, openStorage, openStub } from "../support/faults.ts";
 import {
@@ -23,7 +23,6 @@ import {
 import { callBack, receivers } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/images/generations";
 const price = 0.03;

@@ -1,7 +1,7 @@
 /** How a task ends: cancelled, or expired with nothing left stored; and a refused submission stores nothing. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, nothingStored, openStorage, openStub } from "../support/faults.ts";
 import {
   alarm,
@@ -19,7 +19,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });

@@ -2,14 +2,13 @@
 
 import { createExecutionContext, createMessageBatch, getQueueResult, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { bindings, spyOn, openStub } from "../support/faults.ts";
 import { type Account, readBalance, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
 import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const hanging = "https://hanging.example.com/";
 const good = "https://good.example.com/";

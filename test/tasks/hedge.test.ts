@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { crash, openStub } from "../support/faults.ts";
 import {
@@ -20,7 +20,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const price = 0.03;
 const routes = { ROUTES: { "imgA-4": ["first", "second"].map((model) => ({ provider: "sandbox", model })) } };

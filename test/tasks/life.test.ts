@@ -1,7 +1,7 @@
 /** A task's life: temporary faults, permanent faults, deadlines, dead-letter messages. */
 
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { bindings, crash, failOnce, failWalletOnce, openStub } from "../support/faults.ts";
 import {
@@ -19,7 +19,6 @@ import {
 } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { credentialReader } from "../../src/media/credentials.ts";
 import type { SignOrder } from "../../src/media/file-binding.ts";
 import { boxesIn } from "../../src/media/iso-boxes.ts";
@@ -13,7 +13,6 @@ import { openStub } from "../support/faults.ts";
 import { type Account, alarmAt, call, complete, deliver, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 type Signer = NonNullable<Env["SIGNER"]>;
 

@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { type Account, call, holdTime, unique, image } from "../support/gateway.ts";
 import type { Operations } from "../../scripts/support/operations.ts";
 import { addDurations } from "../../src/db/typical-times.ts";
@@ -10,7 +10,6 @@ import { expectCounts, together } from "../support/counts.ts";
 import { keepRequestLog, measureChats, measureTasks, submitting } from "../support/meter.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** The sandbox works on each task for this many simulated seconds, and suggests no poll interval. */
 function workFor(seconds: number): void {

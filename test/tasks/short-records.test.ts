@@ -2,13 +2,12 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { openStub } from "../support/faults.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });

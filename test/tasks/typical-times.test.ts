@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { addDurations, readDurations } from "../../src/db/typical-times.ts";
 import { newTask } from "../../src/tasks/transitions/task.ts";
 import { learnDurations, learnedLately, median, noteDuration } from "../../src/tasks/typical-times.ts";
@@ -11,7 +11,6 @@ import { bindings, spyOn } from "../support/faults.ts";
 import { call, complete, holdTime, newAccount, pass, submit, unique } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const route = { provider: "sandbox", model: "imgA-4" };
 const minute = () => vi.setSystemTime(Date.now() + 61_000);

@@ -2,7 +2,7 @@
 
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import worker from "../../src/worker.ts";
@@ -10,7 +10,6 @@ import { bindings, spyOn } from "../support/faults.ts";
 import { alarm, readBalance, call, deliver, finish, holdTime, newAccount, pass, submit } from "../support/gateway.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const path = "/v1/images/generations";
 const image = { model: "imgA-4", prompt: "a heron" };

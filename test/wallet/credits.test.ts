@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Credit, listCredits } from "../../src/db/credits.ts";
 import { backUp, restore } from "../operations/backup.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
@@ -10,7 +10,6 @@ import { type Account, asAdmin, holdTime, newAccount } from "../support/gateway.
 import { crashWallet, expectSound, newCharge, openWallet, readRow, wake } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 let causes = 0;

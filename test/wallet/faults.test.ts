@@ -2,14 +2,13 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Random } from "../../scripts/support/random.ts";
 import { bindings } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
 import { crashWallet, expectFinal, expectSound, type Known, newCharge, wake, openWallet } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const steps = 60;
 /** No task object knows these holds: without a deadline the wallet would release them after a crash. */

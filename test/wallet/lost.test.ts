@@ -3,13 +3,12 @@
 import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Objects } from "../../src/rpc/objects.ts";
 import { type Account, readBalance, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 import { crashWallet, readEntries, expectFinal, expectSound, type Known, newCharge, readRow, wake, openWallet } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 

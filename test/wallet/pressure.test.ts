@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/base/ids.ts";
 import type { WalletState } from "../../src/wallet/state.ts";
 import { bindings, failOnce } from "../support/faults.ts";
@@ -10,7 +10,6 @@ import { holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, wake } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 const deadline = () => Date.now() + 660_000;

@@ -1,7 +1,7 @@
 /** A wallet object whose database was restored to an earlier time: what it writes again, how often, and what callers see meanwhile. Amounts in millionths. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { dropHistory } from "../../src/wallet/restore.ts";
 import type { WalletState } from "../../src/wallet/state.ts";
 import { bindings } from "../support/faults.ts";
@@ -9,7 +9,6 @@ import { type Account, holdTime, newAccount } from "../support/gateway.ts";
 import { afterBatches, alarmOf, crashWallet, newCharge, openWallet, readRow, wake } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 const deadline = () => Date.now() + 660_000;

@@ -3,13 +3,12 @@
 import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
 import { crashWallet, readEntries, expectFinal, expectSound, type Known, newCharge, readRow, wake, openWallet } from "./support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
 const unit = 1_000_000;

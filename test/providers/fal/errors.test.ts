@@ -2,7 +2,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { toObjectId } from "../../../src/base/ids.ts";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { alarm, readBalance, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
@@ -10,7 +10,6 @@ import { readFiles, toSubmission } from "./support.ts";
 import { readCalls, capture, countAll, generate, routesTo, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const route = (...ids: string[]) => routesTo("fal", "imgA-4", ...ids);

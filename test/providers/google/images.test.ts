@@ -1,14 +1,13 @@
 /** Images by the Gemini API: its requests and answers, and the effects on the task and its money. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { png } from "./support.ts";
 import { asked, readCalls, capture, generate, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const id = "imgC-3-pro-image-preview";
 const path = "/v1/images/generations";

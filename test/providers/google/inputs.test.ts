@@ -1,6 +1,6 @@
 /** Images sent to Google: written into the request while it is sent, with the images of characters. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { jsonPieces, postPieces } from "../../../src/providers/shared/streamed-body.ts";
 import { InputError, type InputImage } from "../../../src/providers/provider.ts";
 import { call, finish, holdTime, unique } from "../../support/gateway.ts";
@@ -8,7 +8,6 @@ import { png } from "./support.ts";
 import { asked, generate } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 

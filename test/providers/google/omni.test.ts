@@ -1,14 +1,13 @@
 /** Omni videos by interactions: in the background, as a file behind the key or within the answer, and changed by a further interaction. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, newAccount, passToPoll, unique, type Account } from "../../support/gateway.ts";
 import { endsAs, lastStartOf, model, png, readStart, videos } from "./support.ts";
 import { readCalls, capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const omni = (model = "gemini-omni-1.2-flash") => [{ provider: "google", model }];
 const routes = { "vidA-2": omni(), "vidA-2-pro": omni(), "vidB-3.1-fast": omni("gemini-omni-1.1-flash"), "vidB-3.1-quality": omni() };

@@ -1,14 +1,13 @@
 /** Veo videos on Vertex AI: the service account's tokens, long-running operations, videos in Base64 within the answer. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
 import { endsAs, lastStartOf, model, png, readStart, videos } from "./support.ts";
 import { capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const veo = (model: string) => ({ provider: "google", model });
 const routes = {

@@ -1,12 +1,11 @@
 /** Characters and thumbnails by the platform's media binding, for providers without an upstream for them. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readBalance, call, holdTime, newAccount, unique } from "../../support/gateway.ts";
 import { generate, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const routes = { "vidA-2": [{ provider: "media", model: "character" }] };
 const videos = "/v1/videos/generations";

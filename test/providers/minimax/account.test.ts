@@ -1,13 +1,12 @@
 /** The operator's account with MiniMax: a refused key, missing funds, and that the key appears nowhere. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { plain, v1, v2, videos } from "./support.ts";
 import { capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 /** After a minute every provider counts as healthy again. */
 function forgive(): void {

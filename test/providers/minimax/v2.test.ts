@@ -1,12 +1,11 @@
 /** MiniMax v2: H3 and H3-Max make videos of all families if they support exactly the requested parameters. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { alarm, readBalance, call, deliver, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { expectVideo, video, firstFrame, lastFrame, plain, through, v2, videos } from "./support.ts";
 import { asked, readCalls, generate, submitTo } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const max = through("MiniMax-H3-Max");
 const turbo = through("MiniMax-H3-Max-Turbo");

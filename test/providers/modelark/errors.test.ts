@@ -1,6 +1,6 @@
 /** ModelArk's refusals, and failures of its videos and images: each to its end, with the money returned. */
 
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { images, imageUrl, routes, routeTo, videos } from "./support.ts";
@@ -9,7 +9,6 @@ import { readCalls, capture, countAll, generate, sent, submitTo } from "../suppo
 holdTime();
 // Providers that were marked unhealthy are healthy again.
 beforeEach(() => void vi.setSystemTime(Date.now() + 120_000));
-afterEach(() => vi.restoreAllMocks());
 
 const kinds: [string, object][] = [
   [images, { model: "imgA-4" }],

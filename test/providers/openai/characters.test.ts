@@ -1,7 +1,7 @@
 /** Characters by the `/v1/videos` format: created from a clip, stored with the upstream's handle, referred to in videos by that handle or, on other routes, by their image. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { openai } from "../../../src/providers/openai/index.ts";
 import type { Job } from "../../../src/providers/provider.ts";
@@ -10,7 +10,6 @@ import { asked, readCalls, countAll, generate, keep, type Routes, sent, submitTo
 
 holdTime();
 beforeEach(() => void vi.setSystemTime(Date.now() + 61_000));
-afterEach(() => vi.restoreAllMocks());
 
 const videos = "/v1/videos/generations";
 const to = (...providers: string[]): Routes => {

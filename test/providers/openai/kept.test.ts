@@ -1,13 +1,12 @@
 /** Base64 images are stored while their answer is read: complete ones are kept, even if the rest breaks off. */
 
 import { env } from "cloudflare:workers";
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { bindings, failOnce } from "../../support/faults.ts";
 import { readBalance, call, holdTime, unique } from "../../support/gateway.ts";
 import { generate } from "../support.ts";
 
 holdTime();
-afterEach(() => vi.restoreAllMocks());
 
 const images = [1, 2, 3, 4].map((seed) => {
   const bytes = Uint8Array.from({ length: 50_000 }, (_, at) => (at * seed) % 251);

@@ -3,7 +3,7 @@
 import "../../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { readCatalog } from "../../../src/current-catalog.ts";
 import type { Task } from "../../../src/tasks/record.ts";
 import type { End } from "../../upstreams/emulator.ts";
@@ -19,7 +19,6 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
   await readCatalog(env.DB);
 });
-afterEach(() => vi.restoreAllMocks());
 
 /** The seconds that each emulator reports. */
 const seconds = { fal: 3.2, replicate: 1.5 };

@@ -2,7 +2,7 @@
 
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { readCatalog } from "../../../src/current-catalog.ts";
 import { perform } from "../../../src/tasks/consumer/perform.ts";
 import { WalletObject } from "../../../src/wallet/object.ts";
@@ -30,7 +30,6 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
   await readCatalog(env.DB);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const keys = async (prefix: string) => (await env.ASSETS.list({ prefix })).objects.map(({ key }) => key);
 

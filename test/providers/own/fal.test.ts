@@ -2,7 +2,7 @@
 
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { readCatalog } from "../../../src/current-catalog.ts";
 import type { SignOrder } from "../../../src/media/file-binding.ts";
 import { base64 } from "../../media/images.ts";
@@ -28,7 +28,6 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
   await readCatalog(env.DB);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

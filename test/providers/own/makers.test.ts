@@ -2,7 +2,7 @@
 
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { readCatalog } from "../../../src/current-catalog.ts";
 import { base64 } from "../../media/images.ts";
 import { crash, openStub } from "../../support/faults.ts";
@@ -16,7 +16,6 @@ beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
   await readCatalog(env.DB);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const tasks = "/v1/tasks";
 const images = "/v1/images/generations";
