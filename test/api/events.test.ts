@@ -17,6 +17,7 @@ import {
   submit,
   unique,
   image,
+  cancel,
 } from "../support/gateway.ts";
 import { settledImage } from "../support/settled.ts";
 
@@ -25,7 +26,6 @@ holdTime();
 const images = "/v1/images/generations";
 const events = async (account: Account, query = "") => (await call(`/v1/events${query}`, { key: account.key })).body;
 const readTasks = (body: { data: { task: string }[] }) => body.data.map(({ task }) => task);
-const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 
 test("tasks are listed in the order in which they ended, with their outcome; open tasks, chats and other accounts' tasks are not listed", async () => {
   const [account, stranger] = [await newAccount(), await newAccount()];

@@ -7,6 +7,7 @@ import { sha256Hex } from "../../src/base/ids.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import { failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { pixel as png } from "../media/images.ts";
 
 holdTime();
 
@@ -240,7 +241,6 @@ test("if the answer is lost after the task was created, the repeat returns that 
 
 test("an inline image is available to the task that a repeat creates after a crash", async () => {
   const account = await newAccount();
-  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const body = { ...image(), images: [`data:image/png;base64,${png}`] };
   const key = unique();
   failOnce(TaskObject.prototype as never, "create", false, 3);

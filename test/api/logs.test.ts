@@ -6,6 +6,7 @@ import { expect, test, vi } from "vitest";
 import { statusLogShare } from "../../src/config.ts";
 import { bindings, failOnce, openStub } from "../support/faults.ts";
 import { type Account, call, deliver, finish, holdTime, newAccount, passToPoll, script, submit, unique } from "../support/gateway.ts";
+import { pixel as png } from "../media/images.ts";
 
 holdTime();
 
@@ -22,7 +23,6 @@ function capture(): { texts: string[]; lines: () => Line[] } {
 const images = "/v1/images/generations";
 const secretKey = "supersecret-idempotency";
 const inputUrl = "https://pictures.example/a.png?token=input-url-token";
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 async function stream(account: Account, content: string): Promise<void> {
   const body = JSON.stringify({ model: "textA-1", stream: true, messages: [{ role: "user", content }] });

@@ -16,6 +16,7 @@ import {
   submit,
   unique,
 } from "../support/gateway.ts";
+import { pixel } from "../media/images.ts";
 
 holdTime();
 
@@ -51,7 +52,7 @@ const modes: [string, object, object, number][] = [
 ];
 
 test.each(modes)("%s with %j is resolved, priced, generated and charged", async (model, fields, parameters, price) => {
-  const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==");
+  const png = Uint8Array.fromBase64(pixel);
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(png));
   const account = await newAccount();
   const prompt = unique();

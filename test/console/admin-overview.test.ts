@@ -10,7 +10,7 @@ import { type SettledEntry, writeEntries } from "../../src/db/grants.ts";
 import { writeHeartbeat } from "../../src/db/jobs.ts";
 import { writeInFlight } from "../../src/db/operator-series.ts";
 import { type Account, asAdmin, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, words } from "./support.ts";
 
 holdTime();
 
@@ -26,7 +26,6 @@ beforeAll(async () => {
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: true } });
 });
 
-const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 const row = (html: string, label: string, name: string) => {
   const [, table = ""] = html.split(`aria-label="${label}"`);
   return words(`<main${new RegExp(`<tr><th scope="row"[^>]*>(?:<a[^>]*>)?${name}.*?</tr>`).exec(table)?.[0] ?? ""}`).trim();

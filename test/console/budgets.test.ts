@@ -9,14 +9,13 @@ import { findCaller } from "../../src/db/callers.ts";
 import type { BudgetAlert } from "../../src/wallet/alerts.ts";
 import worker from "../../src/worker.ts";
 import { type Account, asAdmin, call, holdTime, submit, unique } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, secretIn } from "./support.ts";
 
 holdTime();
 
 const dayMs = 86_400_000;
 const images = "/v1/images/generations";
 const image = (n = 1) => ({ model: "imgA-4", prompt: unique(), n }); // 0.03 each
-const secretIn = (text: string) => /sk-[0-9A-Za-z]{49}/.exec(text)![0];
 
 let signedUp: Promise<{ browser: Browser; id: string }> | undefined;
 

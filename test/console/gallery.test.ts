@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { png } from "../media/images.ts";
 import { type Account, asAdmin, call, complete, holdTime, pass, submit, unique } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, shown } from "./support.ts";
 
 holdTime();
 
@@ -27,7 +27,6 @@ async function person(vars?: Partial<ConsoleEnv>): Promise<{ browser: Browser; a
 
 const image = (account: Account, body: object = {}) => complete(account, images, { model: "imgA-4", prompt: unique(), ...body });
 const video = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
-const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
 const findThumbnail = (text: string, id: string) =>
   (new RegExp(`<img src="(/console/thumbnails/assets/${id}/[^"]*)"`).exec(text)?.[1] ?? "").replaceAll("&amp;", "&");
 const readFiles = async (id: string) => (await env.ASSETS.list({ prefix: `assets/${id}/` })).objects.map(({ key }) => key);

@@ -6,11 +6,9 @@ import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, submit, unique, image } from "../support/gateway.ts";
 import { startReplica } from "../support/replica.ts";
-import { Browser } from "./support.ts";
+import { Browser, secretIn } from "./support.ts";
 
 holdTime();
-
-const secretIn = (text: string) => /sk-[0-9A-Za-z]{49}/.exec(text)![0];
 
 /** One user for all tests: signing up is slow, and each test has its own key. */
 let signedUp: Promise<{ browser: Browser; id: string }> | undefined;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { writeEntries } from "../../src/db/grants.ts";
 import { writeRequests } from "../../src/db/request-pages.ts";
 import { asAdmin } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, words } from "./support.ts";
 
 const page = "/console/logs";
 
@@ -84,8 +84,6 @@ test("older requests are on further pages; the newest refresh themselves on requ
   expect(await browser.read(page)).not.toContain("hx-trigger");
   expect(await browser.read(`${page}?live=on`)).toContain('hx-trigger="every 5s"');
 });
-
-const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 
 test("the bars, counts and filters of the address: path, model, key, error, result and time", async () => {
   const { browser, id, keyId } = await person();

@@ -5,13 +5,12 @@ import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { type SettledEntry, writeEntries } from "../../src/db/grants.ts";
 import { newAccount } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, words } from "./support.ts";
 
 const path = "/console/models";
 const browser = new Browser();
 beforeAll(async () => void (await browser.signUp()));
 
-const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 const names = (html: string) => [...html.matchAll(/<a class="plain" href="\/console\/models\/([\w.-]+)"/g)].map(([, name]) => name);
 const card = (html: string, model: string) =>
   words(`<main${[...html.matchAll(/<li class="card.*?<\/li>/gs)].find(([text]) => text.includes(`${path}/${model}"`))?.[0] ?? ""}`);

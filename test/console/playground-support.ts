@@ -7,12 +7,11 @@ import { toObjectId } from "../../src/base/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import type { Account } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
+import { pixel } from "../media/images.ts";
 
 export const path = "/console/playground";
 const rich = { SIGNUP_QUOTA: "1000" };
-export const png = Uint8Array.fromBase64(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-);
+export const png = Uint8Array.fromBase64(pixel);
 
 /** A signed-in user, and a key of their account. */
 export async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Browser; account: Account }> {

@@ -109,3 +109,12 @@ export async function refusedSignIns(email: string): Promise<unknown[]> {
     .run<{ login: string }>();
   return results.map(({ login }) => login);
 }
+
+/** The text of a page without its menus. */
+export const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+
+/** The key that a page shows. */
+export const secretIn = (text: string) => /sk-[0-9A-Za-z]{49}/.exec(text)![0];
+
+/** The ids of the tasks that a page lists. */
+export const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);

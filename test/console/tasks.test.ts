@@ -17,7 +17,7 @@ import {
   submit,
   unique,
 } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, shown } from "./support.ts";
 
 holdTime();
 
@@ -45,7 +45,6 @@ const image = (account: Account, body: object = {}) => submit(account, images, {
 const makeVideo = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
 
 /** The ids of the tasks in the gallery, in their order. */
-const shown = (text: string) => [...text.matchAll(/<li id="(task_[\w-]+)"/g)].map((match) => match[1]);
 const isLive = (text: string) => /<(?:section|div class="page") id="tasks?" hx-get=/.test(text) && text.includes('hx-trigger="every');
 
 /** The URL at this place in a page. */

@@ -5,15 +5,16 @@ import { expect } from "vitest";
 import type { Account, Answer } from "../support/gateway.ts";
 import type { Random } from "../../scripts/support/random.ts";
 import type { Keyed, AcceptedTask, World } from "./world.ts";
+import { pixel } from "../media/images.ts";
 
-const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const pixelUri = `data:image/png;base64,${pixel}`;
 /** Long enough to be extracted from the body while it is read. */
-const largeImage = `${pixel.replace(/=+$/, "")}${"A".repeat(4_002)}`;
+const largeImage = `${pixelUri.replace(/=+$/, "")}${"A".repeat(4_002)}`;
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 
 const inline = (random: Random, most: number) =>
-  random.chance(0.4) ? { images: Array.from({ length: random.int(1, most) }, () => random.pick([pixel, largeImage])) } : {};
+  random.chance(0.4) ? { images: Array.from({ length: random.int(1, most) }, () => random.pick([pixelUri, largeImage])) } : {};
 
 const videoBodies = [
   { model: "vidA-2", duration: 10, metadata: { thumbnail: true } },

@@ -11,6 +11,9 @@ export const base64 = {
     "UklGRmAAAABXRUJQVlA4WAoAAAAQAAAABQAACQAAQUxQSAoAAAABB9C/iAhERP8DVlA4IDAAAADQAQCdASoGAAoAAgA0JaACdLoB+AADsAD+8Oj3/yC5YXXI1/8gP+QH/ID/+PIAAAA=",
 };
 
+/** A PNG of one pixel, in Base64. */
+export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /** Also in Node 24, which has no `fromBase64`. */
 const decode = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 

@@ -4,8 +4,9 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { gateway, newKey } from "./support/account.ts";
+import { pixel } from "../media/images.ts";
 
-const image = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+const image = Buffer.from(pixel, "base64");
 /** The answers that are held back, by path, and how many of `/slow` when `/quick` was called. */
 const held: { path: string; response: ServerResponse }[] = [];
 const countHeld = (path: string) => held.filter((one) => one.path === path && !one.response.closed).length;

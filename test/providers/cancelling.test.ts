@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { openStub } from "../support/faults.ts";
-import { type Account, call, deliver, holdTime, readBalance, unique } from "../support/gateway.ts";
+import { type Account, deliver, holdTime, readBalance, unique, cancel } from "../support/gateway.ts";
 import { capture, readCalls, type Routes, submitTo } from "./support.ts";
 
 holdTime();
@@ -32,8 +32,6 @@ async function accepted(routes: Routes, directive: string): Promise<{ account: A
   });
   return { account, id: body.id, prompt, price: body.metadata.reserved };
 }
-
-const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 
 test.each([
   ["MiniMax v1, queued: it has no call to cancel", hailuo, "[queued]", "price"],

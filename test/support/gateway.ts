@@ -124,6 +124,9 @@ export async function submit(account: Account, path: string, body: object, heade
   return answer.body.id as string;
 }
 
+/** Asks to cancel a task. */
+export const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+
 /** Runs queue and alarms until the task is final, at most for this many rounds. */
 export async function finish(account: Account, taskId: string, rounds = 12): Promise<Answer> {
   for (let round = 0; round < rounds; round++) {

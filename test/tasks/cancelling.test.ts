@@ -18,13 +18,13 @@ import {
   submit,
   unique,
   upstreamCalls,
+  cancel,
 } from "../support/gateway.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
-const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 
 /** The log lines of one kind that this test's task wrote. */
 function alerts(unit: string): () => Record<string, unknown>[] {

@@ -16,6 +16,7 @@ import {
   unique,
   wakeWallet,
 } from "../support/gateway.ts";
+import { pixel as png } from "../media/images.ts";
 
 holdTime();
 
@@ -24,8 +25,6 @@ const route = (model: string, more: object = {}) => ({ provider: "sandbox", mode
 
 /** What the sums that margins are read from have altogether. */
 const sumCosts = async () => (await env.DB.prepare("SELECT sum(cost) AS cost FROM settled_sum").first<number>("cost")) ?? 0;
-
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** The entry of a task in D1. */
 async function readEntry(taskId: string) {

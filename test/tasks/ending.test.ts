@@ -17,12 +17,12 @@ import {
   unique,
   upstreamCalls,
 } from "../support/gateway.ts";
+import { pixel as png } from "../media/images.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 test("cancelling returns everything and cancels at the provider; a second cancel is refused", async () => {
   const account = await newAccount();

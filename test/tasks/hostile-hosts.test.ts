@@ -5,13 +5,13 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { bindings, openStub, spyOn } from "../support/faults.ts";
 import { type Account, readBalance, call, deliver, holdTime, newAccount, pass, submit, unique, upstreamCalls } from "../support/gateway.ts";
+import { pixel as png } from "../media/images.ts";
 
 holdTime();
 
 const videos = "/v1/videos/generations";
 const strict = { ALLOW_PRIVATE_NETWORK: "off", ASSET_BASE_URL: "https://files.gateway.example" };
 const url = "https://pictures.example.com/a";
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /** Bodies whose task reads the URL when it runs, and the maximum bytes that it reads. */
 const readers: [kind: string, path: string, body: (prompt: string) => object, mebibytes: number][] = [

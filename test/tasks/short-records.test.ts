@@ -4,13 +4,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { openStub } from "../support/faults.ts";
-import { type Account, call, deliver, finish, holdTime, newAccount, script, submit, unique } from "../support/gateway.ts";
+import { call, deliver, finish, holdTime, newAccount, script, submit, unique, cancel } from "../support/gateway.ts";
 import { base64 } from "../media/images.ts";
 
 holdTime();
 
 const videos = "/v1/videos/generations";
-const cancel = (account: Account, id: string) => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
 const record = (id: string) => runInDurableObject(openStub(id), (_, ctx) => JSON.stringify(ctx.storage.kv.get("task")));
 const inputs = async (id: string) => (await env.ASSETS.list({ prefix: `inputs/${id}/` })).objects.length;
 

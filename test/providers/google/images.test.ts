@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
-import { png } from "./support.ts";
+import { pixel as png } from "../../media/images.ts";
 import { asked, readCalls, capture, generate, submitTo } from "../support.ts";
 
 holdTime();

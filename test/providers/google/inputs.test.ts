@@ -4,7 +4,7 @@ import { expect, test, vi } from "vitest";
 import { jsonPieces, postPieces } from "../../../src/providers/shared/streamed-body.ts";
 import { InputError, type InputImage } from "../../../src/providers/provider.ts";
 import { call, finish, holdTime, unique } from "../../support/gateway.ts";
-import { png } from "./support.ts";
+import { pixel as png } from "../../media/images.ts";
 import { asked, generate } from "../support.ts";
 
 holdTime();

@@ -7,9 +7,6 @@ import { countAll, generate, type Routes, sent } from "../support.ts";
 export const videos = "/v1/videos/generations";
 export const model = "vidB-3.1-fast";
 
-/** One pixel, PNG. */
-export const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
 /** The body of the first submission. */
 export const readStart = async (prompt: string) => (await sent(prompt))[0];
 

@@ -4,7 +4,8 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { isUnhealthy } from "../../../src/providers/index.ts";
 import { readBalance, call, deliver, finish, holdTime, newAccount, pass, unique } from "../../support/gateway.ts";
-import { endsAs, lastStartOf, model, png, readStart, videos } from "./support.ts";
+import { pixel as png } from "../../media/images.ts";
+import { endsAs, lastStartOf, model, readStart, videos } from "./support.ts";
 import { capture, countAll, generate, submitTo } from "../support.ts";
 
 holdTime();

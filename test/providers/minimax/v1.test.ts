@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { readBalance, holdTime, unique } from "../../support/gateway.ts";
 import { expectVideo, video, firstFrame, lastFrame, plain, through, v1, videos } from "./support.ts";
 import { asked, readCalls, submitTo } from "../support.ts";
+import { pixel as png } from "../../media/images.ts";
 
 holdTime();
 
@@ -58,7 +59,6 @@ test("trap: there is no aspect ratio parameter; 9:16 with a first frame follows 
 });
 
 test("a vidC of six seconds at 1080p is made, with its inline first frame", async () => {
-  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const { sent } = await video(v1, {
     model: "vidC-1-0-pro-fast",
     prompt: unique(),

@@ -4,12 +4,12 @@ import { expect, test, vi } from "vitest";
 import { alarm, readBalance, call, deliver, holdTime, passToPoll, unique } from "../../support/gateway.ts";
 import { expectVideo, video, firstFrame, lastFrame, plain, through, v2, videos } from "./support.ts";
 import { asked, readCalls, generate, submitTo } from "../support.ts";
+import { pixel as png } from "../../media/images.ts";
 
 holdTime();
 
 const max = through("MiniMax-H3-Max");
 const turbo = through("MiniMax-H3-Max-Turbo");
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const text = (prompt: string) => ({ type: "text", text: prompt });
 const image = (role: string, url: string) => ({ type: "image_url", image_url: { url }, role });
 

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { readBalance, call, deliver, finish, holdTime, pass, unique } from "../../support/gateway.ts";
 import { countAll, routesTo, submitTo } from "../support.ts";
+import { pixel } from "../../media/images.ts";
 
 holdTime();
 
@@ -10,7 +11,7 @@ const images = "/v1/images/generations";
 const id = "bytedance/seedream-4.5";
 const second = "bytedance/seedream-4";
 const to = (...ids: string[]) => routesTo("replicate", "imgA-4", ...ids);
-const png = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const png = `data:image/png;base64,${pixel}`;
 
 /** A directive that sets the emulator's clock, because time is held here. */
 const createdAt = (ms: number) => `[created ${new Date(Date.now() + ms).toISOString()}]`;

@@ -3,6 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { readBalance, call, deliver, finish, holdTime, unique } from "../../support/gateway.ts";
 import { asked, readCalls as allCallsOf, capture, generate, routesTo, sent, submitTo } from "../support.ts";
+import { pixel as png } from "../../media/images.ts";
 
 holdTime();
 
@@ -10,7 +11,6 @@ const imagePath = "/v1/images/generations";
 const videoPath = "/v1/videos/generations";
 const image = "https://images.example/a.png";
 const other = "https://images.example/b.png";
-const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const to = (model: string, ...ids: string[]) => routesTo("replicate", model, ...ids);
 
 /** Without reads of the list of predictions, which other code may make in the meantime. */
