@@ -23,10 +23,7 @@ import {
 } from "../support/gateway.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const chat = (id: string, content: string, more: object = {}) => ({
   custom_id: id,

@@ -15,10 +15,7 @@ import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount } from "../support/gateway.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 async function upload({ key }: Account, body: string): Promise<string> {
   const file = await call("/v1/files", { key, method: "POST", body, headers: { "content-type": "application/jsonl" } });

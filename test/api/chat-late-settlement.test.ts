@@ -10,10 +10,7 @@ import { type Account, readBalance, newAccount, wakeWallet } from "../support/ga
 import { capture } from "../providers/support.ts";
 import { crashWallet } from "../wallet/support.ts";
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 /** 10 prompt tokens at 2 and 2 completion tokens at 8 millionths each. */
 const price = 0.000036;

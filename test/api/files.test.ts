@@ -9,10 +9,7 @@ import { expire } from "../../src/operations/expire.ts";
 import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

@@ -9,9 +9,7 @@ let minute = 0;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ++minute * 60_000 });
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const broken = () => {
   throw new Error("scripted fault");

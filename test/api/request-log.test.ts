@@ -8,10 +8,7 @@ import { runOnce } from "../operations/support.ts";
 import { bindings, spyOn } from "../support/faults.ts";
 import { type Account, call, newAccount, unique } from "../support/gateway.ts";
 
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const hourMs = 3_600_000;
 /** The beginning of a day (UTC) ahead of the clock. */

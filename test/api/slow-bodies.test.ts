@@ -7,10 +7,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { type Account, call, readBalance, newAccount } from "../support/gateway.ts";
 
-afterEach(() => {
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+afterEach(() => void vi.useRealTimers());
 
 const MiB = 1024 * 1024;
 const path = "/v1/images/generations";

@@ -25,10 +25,7 @@ import {
 import { traces } from "../support/traces.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

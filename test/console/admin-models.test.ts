@@ -455,5 +455,4 @@ test("a maker's schema opens in the editor before anything is saved, and is fetc
     expect(wrong.status).toBe(400);
     expect(wrong.html).toContain(text);
   }
-  vi.restoreAllMocks();
 });

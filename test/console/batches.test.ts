@@ -11,10 +11,7 @@ import { type Account, alarm, asAdmin, call, finish, holdTime, script, unique } 
 import { Browser } from "./support.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const page = "/console/batches";
 const images = "/v1/images/generations";

@@ -81,7 +81,6 @@ test("changes on the console take effect at once, however far a replica of the d
   expect([await readStatus(account.key), await readStatus(key)]).toEqual([401, 200]);
   await browser.ask(`/console/keys/${deleted.keyId}/delete`, {});
   expect(await readStatus(deleted.key)).toBe(401);
-  vi.restoreAllMocks();
 });
 
 test("both keys of a rotation together spend at most the quota, also during parallel rotations and submissions", async () => {

@@ -24,10 +24,7 @@ import { alertReceiver, readChanges, runOnce } from "./support.ts";
 const dayMs = 86_400_000;
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 interface Old {
   /** Days between the first entry and today, and between the last one and today. */

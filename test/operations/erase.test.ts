@@ -14,10 +14,7 @@ import { openStub } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

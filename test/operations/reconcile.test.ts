@@ -22,10 +22,7 @@ import { crashWallet, readRow } from "../wallet/support.ts";
 import { backUp, restore } from "./backup.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const image = { model: "imgA-4", prompt: "a lighthouse" };
 const later = (minutes: number) => vi.setSystemTime(Date.now() + 60_000 * minutes);

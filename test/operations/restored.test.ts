@@ -21,10 +21,7 @@ import { crashWallet } from "../wallet/support.ts";
 import { backUp, restore } from "./backup.ts";
 
 beforeEach(holdTime);
-afterEach(() => {
-  vi.restoreAllMocks();
-  vi.useRealTimers();
-});
+afterEach(() => void vi.useRealTimers());
 
 const later = (minutes: number) => vi.setSystemTime(Date.now() + 60_000 * minutes);
 const readStatus = async ({ key }: Pick<Account, "key">) => (await call("/v1/balance", { key })).status;

@@ -1,6 +1,6 @@
 /** Many slow images at once, with the deployed platform's limits on connections and consumers. */
 
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { type Account, readBalance, call, holdTime, newAccount, unique } from "../support/gateway.ts";
 import { Platform } from "../support/platform.ts";
 import { announce, callsOfMakers } from "./support.ts";
@@ -8,10 +8,7 @@ import { base64 } from "../media/images.ts";
 
 holdTime();
 let platform: Platform | undefined;
-afterEach(() => {
-  platform?.end();
-  vi.restoreAllMocks();
-});
+afterEach(() => platform?.end());
 
 const routes = {
   "imgB-4o-image": [{ provider: "openai", model: "gpt-image-2" }],

@@ -127,5 +127,4 @@ test.each(doors)("through the %s a chat refused for capacity goes to the next ro
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const answer = await say(door, `${unique()} [limit 1]`, {}, [hosted, "@cf/zai-org/glm-5.3-flash"]);
   expect(answer.status).toBe(200);
-  vi.restoreAllMocks();
 });

@@ -150,5 +150,4 @@ test("wrong credentials mark the provider unhealthy and alert the operator, and 
   for (const secret of ["wrong-token", "test-cloudflare-token", prompt]) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
   expect(JSON.stringify([data, ok.data])).not.toContain("token");
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
-  vi.restoreAllMocks();
 });
