@@ -16,7 +16,7 @@ import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
-import { Facts, Stats, Table } from "../parts/table.tsx";
+import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
@@ -145,50 +145,29 @@ async function readKeys(c: ConsoleContext, account: Account) {
     keys.map(({ walletId }) => walletId),
   );
   const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId) }));
-  if (rows.length === 0) return <p class="muted">{t("admin_no_keys")}</p>;
   return (
-    <Table
+    <DataTable
       label={t("api_keys")}
+      none={t("admin_no_keys")}
+      rows={rows}
       columns={[
-        t("name"),
-        { name: t("prefix"), isExtra: true },
-        { name: t("quota"), isNumber: true, isExtra: true },
-        { name: t("used"), isNumber: true },
-        { name: t("created"), isExtra: true },
-        { name: t("expires"), isExtra: true },
-        { name: "", isNumber: true },
-      ]}
-    >
-      {rows.map((key) => (
-        <tr>
-          <th scope="row" class="wrap">
-            {key.name}
-          </th>
-          <td class="hide-s">
-            <code>{key.prefix}…</code>
-          </td>
-          <td class="num hide-s">
-            <Money millionths={key.quota} />
-          </td>
-          <td class="num">
-            <Money millionths={key.used} />
-          </td>
-          <td class="hide-s">
-            <DateTime ms={key.createdAt} />
-          </td>
-          <td class="hide-s">{key.expiresAt === null ? t("never") : <DateTime ms={key.expiresAt} />}</td>
-          <td class="num">
-            <a
-              class="btn ghost sm danger"
-              href={`/console/admin/accounts/${account.id}/keys/${key.id}`}
-              aria-label={t("delete_key", { name: key.name })}
-            >
+        { name: t("name"), class: "wrap", cell: ({ name }) => name },
+        { name: t("prefix"), isExtra: true, cell: ({ prefix }) => <code>{prefix}…</code> },
+        { name: t("quota"), isNumber: true, isExtra: true, cell: ({ quota }) => <Money millionths={quota} /> },
+        { name: t("used"), isNumber: true, cell: ({ used }) => <Money millionths={used} /> },
+        { name: t("created"), isExtra: true, cell: ({ createdAt }) => <DateTime ms={createdAt} /> },
+        { name: t("expires"), isExtra: true, cell: ({ expiresAt }) => (expiresAt === null ? t("never") : <DateTime ms={expiresAt} />) },
+        {
+          name: "",
+          isNumber: true,
+          cell: ({ id, name }) => (
+            <a class="btn ghost sm danger" href={`/console/admin/accounts/${account.id}/keys/${id}`} aria-label={t("delete_key", { name })}>
               {t("delete")}
             </a>
-          </td>
-        </tr>
-      ))}
-    </Table>
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -14,7 +14,7 @@ import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { adminPage, note, operator } from "./frame.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;
@@ -58,42 +58,39 @@ async function list(c: ConsoleContext, refused?: Refused) {
       {rows.length === 0 ? (
         <p role="status">{t("admin_no_accounts")}</p>
       ) : (
-        <Table
+        <DataTable
           label={t("admin_accounts")}
+          rows={rows}
           columns={[
-            t("admin_account"),
-            { name: t("quota"), isNumber: true, isExtra: true },
-            { name: t("used"), isNumber: true, isExtra: true },
-            { name: t("reserved"), isNumber: true, isExtra: true },
-            { name: t("remaining"), isNumber: true },
-            t("status"),
+            {
+              name: t("admin_account"),
+              class: "wrap",
+              cell: ({ account: { id, email, name } }) => (
+                <>
+                  <a href={`/console/admin/accounts/${id}`}>{email}</a>
+                  {name && (
+                    <>
+                      <br />
+                      <span class="meta">{name}</span>
+                    </>
+                  )}
+                </>
+              ),
+            },
+            { name: t("quota"), isNumber: true, isExtra: true, cell: ({ balance }) => <Money millionths={balance.quota} /> },
+            { name: t("used"), isNumber: true, isExtra: true, cell: ({ balance }) => <Money millionths={balance.used} /> },
+            { name: t("reserved"), isNumber: true, isExtra: true, cell: ({ balance }) => <Money millionths={balance.reserved} /> },
+            { name: t("remaining"), isNumber: true, cell: ({ balance }) => <Money millionths={remaining(balance)} /> },
+            {
+              name: t("status"),
+              cell: ({ account: { disabled, admin } }) => (
+                <>
+                  {disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {admin === 1 && t("admin_role_admin")}
+                </>
+              ),
+            },
           ]}
-        >
-          {rows.map(({ account, balance }) => (
-            <tr>
-              <th scope="row" class="wrap">
-                <a href={`/console/admin/accounts/${account.id}`}>{account.email}</a>
-                {account.name && (
-                  <>
-                    <br />
-                    <span class="meta">{account.name}</span>
-                  </>
-                )}
-              </th>
-              {[balance.quota, balance.used, balance.reserved].map((amount) => (
-                <td class="num hide-s">
-                  <Money millionths={amount} />
-                </td>
-              ))}
-              <td class="num">
-                <Money millionths={remaining(balance)} />
-              </td>
-              <td>
-                {account.disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {account.admin === 1 && t("admin_role_admin")}
-              </td>
-            </tr>
-          ))}
-        </Table>
+        />
       )}
       {found.length > pageSize && (
         <p class="pager">

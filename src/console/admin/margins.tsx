@@ -9,7 +9,7 @@ import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Stats, Table } from "../parts/table.tsx";
+import { DataTable, Stats } from "../parts/table.tsx";
 import { actor } from "../frame.tsx";
 import { adminPage } from "./frame.tsx";
 import { MarginChart } from "./margin-chart.tsx";
@@ -65,36 +65,28 @@ export const MarginStats = ({ rows }: { rows: Margin[] }) => {
 export const MarginTable = ({ group, rows }: { group: MarginGroup; rows: Margin[] }) => {
   const { t, language } = useAround();
   return (
-    <Table
+    <DataTable
       label={t(`admin_margin_by_${group}`)}
+      rows={rows}
       columns={[
-        t(`admin_margin_by_${group}`),
-        { name: t("admin_margin_ended"), isNumber: true, isExtra: true },
-        { name: t("admin_margin_revenue"), isNumber: true },
-        { name: t("admin_margin_cost"), isNumber: true },
-        { name: t("admin_margin"), isNumber: true },
-        { name: t("admin_margin_uncosted_head"), isNumber: true, isExtra: true },
+        { name: t(`admin_margin_by_${group}`), class: "wrap", cell: ({ name }) => <Name group={group} name={name} /> },
+        {
+          name: t("admin_margin_ended"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ completed, failed }) => (completed + failed).toLocaleString(language),
+        },
+        { name: t("admin_margin_revenue"), isNumber: true, cell: ({ revenue }) => <Money millionths={revenue} /> },
+        { name: t("admin_margin_cost"), isNumber: true, cell: ({ cost }) => <Money millionths={cost} /> },
+        { name: t("admin_margin"), isNumber: true, cell: (row) => <Share {...row} /> },
+        {
+          name: t("admin_margin_uncosted_head"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ uncosted }) => uncosted.toLocaleString(language),
+        },
       ]}
-    >
-      {rows.map((row) => (
-        <tr>
-          <th scope="row" class="wrap">
-            <Name group={group} name={row.name} />
-          </th>
-          <td class="num hide-s">{(row.completed + row.failed).toLocaleString(language)}</td>
-          <td class="num">
-            <Money millionths={row.revenue} />
-          </td>
-          <td class="num">
-            <Money millionths={row.cost} />
-          </td>
-          <td class="num">
-            <Share revenue={row.revenue} cost={row.cost} />
-          </td>
-          <td class="num hide-s">{row.uncosted.toLocaleString(language)}</td>
-        </tr>
-      ))}
-    </Table>
+    />
   );
 };
 

@@ -10,7 +10,7 @@ import { ClockTime, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Stats, Table } from "../parts/table.tsx";
+import { DataTable, Stats } from "../parts/table.tsx";
 import { adminPage } from "./frame.tsx";
 
 /** How long an ended alert is shown. */
@@ -60,20 +60,34 @@ export function AlertSection({ c, alerts, heartbeat, isFailing }: AlertsProps) {
         </Note>
       )}
       {alerts.length > 0 && (
-        <Table
+        <DataTable
           label={t("admin_alerts")}
+          rows={alerts}
           columns={[
-            t("admin_alert"),
-            t("admin_alert_state"),
-            { name: t("admin_alert_since"), isExtra: true },
-            { name: t("admin_alert_ended"), isExtra: true },
-            t("admin_alert_causes"),
+            { name: t("admin_alert"), cell: ({ name }) => <code>{name}</code> },
+            {
+              name: t("admin_alert_state"),
+              cell: ({ endedAt }) =>
+                endedAt === null ? (
+                  <Pill icon="bad" tone="bad" text={t("admin_alert_active")} />
+                ) : (
+                  <span class="muted">{t("admin_alert_over")}</span>
+                ),
+            },
+            { name: t("admin_alert_since"), isExtra: true, cell: ({ beganAt }) => <DateTime ms={beganAt} /> },
+            { name: t("admin_alert_ended"), isExtra: true, cell: ({ endedAt }) => (endedAt === null ? "–" : <DateTime ms={endedAt} />) },
+            {
+              name: t("admin_alert_causes"),
+              class: "wrap",
+              cell: ({ causes }) =>
+                causes.map((cause) => (
+                  <div>
+                    <code>{cause}</code>
+                  </div>
+                )),
+            },
           ]}
-        >
-          {alerts.map((alert) => (
-            <AlertRow c={c} alert={alert} />
-          ))}
-        </Table>
+        />
       )}
       <form method="post" action="/console/admin/test-alert" class="row">
         <button class="btn" aria-describedby="test-alert-hint">
@@ -111,35 +125,6 @@ export async function testAlert(c: ConsoleContext): Promise<Response> {
     </div>,
   );
 }
-
-const AlertRow = ({ c, alert: { name, beganAt, endedAt, causes } }: { c: ConsoleContext; alert: Alert }) => {
-  const { t } = c.var;
-  return (
-    <tr>
-      <th scope="row">
-        <code>{name}</code>
-      </th>
-      <td>
-        {endedAt === null ? (
-          <Pill icon="bad" tone="bad" text={t("admin_alert_active")} />
-        ) : (
-          <span class="muted">{t("admin_alert_over")}</span>
-        )}
-      </td>
-      <td class="hide-s">
-        <DateTime ms={beganAt} />
-      </td>
-      <td class="hide-s">{endedAt === null ? "–" : <DateTime ms={endedAt} />}</td>
-      <td class="wrap">
-        {causes.map((cause) => (
-          <div>
-            <code>{cause}</code>
-          </div>
-        ))}
-      </td>
-    </tr>
-  );
-};
 
 /** The button that begins a reconciliation, or continues one at `after`. */
 export const ReconcileForm = ({ c, after, restored }: { c: ConsoleContext; after?: string; restored?: RestoredDecision | undefined }) => {

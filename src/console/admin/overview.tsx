@@ -16,10 +16,11 @@ import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Facts, Stats, Table } from "../parts/table.tsx";
+import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { Attention, failingRoutes, type Matter, useMatters, verbText } from "./attention.tsx";
 import { accountName, adminPage } from "./frame.tsx";
+import { Share } from "./margins.tsx";
 import { AlertSection, ReconcileForm, shownAlerts } from "./operations.tsx";
 import { Beat, fillSteps, InFlightChart, MoneyChart, SeriesTable, type Steps, TaskChart } from "./series-charts.tsx";
 import { isLate } from "./task-state.ts";
@@ -205,42 +206,21 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
           {t("admin_all_providers")}
         </a>
       </div>
-      {providers.length === 0 ? (
-        <p class="muted">{t("admin_no_attempts")}</p>
-      ) : (
-        <Table
-          label={t("admin_providers")}
-          columns={[
-            t("admin_provider"),
-            { name: t(`admin_range_${range}`), isExtra: true },
-            t("admin_alert_state"),
-            { name: t("admin_health_calls"), isNumber: true },
-            { name: t("admin_health_failed"), isNumber: true },
-            { name: "p50", isNumber: true, isExtra: true },
-            { name: "p95", isNumber: true, isExtra: true },
-            { name: t("admin_health_spend"), isNumber: true, isExtra: true },
-          ]}
-        >
-          {providers.map((provider) => (
-            <tr>
-              <th scope="row">{provider.provider}</th>
-              <td class="hide-s">
-                <Beat provider={provider} steps={steps} />
-              </td>
-              <td>
-                <State provider={provider} upstreams={upstreams} />
-              </td>
-              <td class="num">{provider.calls.toLocaleString(language)}</td>
-              <td class="num">{percentText(language, provider.failures / provider.calls)}</td>
-              <td class="num hide-s">{seconds(provider.p50)}</td>
-              <td class="num hide-s">{seconds(provider.p95)}</td>
-              <td class="num hide-s">
-                <Money millionths={provider.spend} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <DataTable
+        label={t("admin_providers")}
+        none={t("admin_no_attempts")}
+        rows={providers}
+        columns={[
+          { name: t("admin_provider"), cell: ({ provider }) => provider },
+          { name: t(`admin_range_${range}`), isExtra: true, cell: (provider) => <Beat provider={provider} steps={steps} /> },
+          { name: t("admin_alert_state"), cell: (provider) => <State provider={provider} upstreams={upstreams} /> },
+          { name: t("admin_health_calls"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
+          { name: t("admin_health_failed"), isNumber: true, cell: ({ failures, calls }) => percentText(language, failures / calls) },
+          { name: "p50", isNumber: true, isExtra: true, cell: ({ p50 }) => seconds(p50) },
+          { name: "p95", isNumber: true, isExtra: true, cell: ({ p95 }) => seconds(p95) },
+          { name: t("admin_health_spend"), isNumber: true, isExtra: true, cell: ({ spend }) => <Money millionths={spend} /> },
+        ]}
+      />
       {range !== "24h" && providers.length > 0 && <p class="meta pt">{t("admin_durations_day")}</p>}
     </section>
   );
@@ -340,45 +320,32 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
           {t("admin_all_accounts")}
         </a>
       </div>
-      {customers.length === 0 ? (
-        <p class="muted">{t("admin_margin_none")}</p>
-      ) : (
-        <Table
-          label={t("admin_largest")}
-          columns={[
-            t("admin_account"),
-            { name: t("admin_margin_ended"), isNumber: true, isExtra: true },
-            { name: t("admin_margin_revenue"), isNumber: true },
-            { name: t("admin_margin"), isNumber: true },
-            { name: t("remaining"), isNumber: true, isExtra: true },
-          ]}
-        >
-          {customers.map(({ margin, name, left }) => {
-            const { name: id, revenue, cost, completed, failed } = margin;
-            return (
-              <tr>
-                <th scope="row" class="cut">
-                  <a href={`${path}/accounts/${id}`}>{name}</a>
-                </th>
-                <td class="num hide-s">{(completed + failed).toLocaleString(language)}</td>
-                <td class="num">
-                  <Money millionths={revenue} />
-                </td>
-                <td class="num">
-                  {revenue === 0 ? (
-                    "–"
-                  ) : (
-                    <span class={cost > revenue ? "loses" : undefined}>{percentText(language, (revenue - cost) / revenue)}</span>
-                  )}
-                </td>
-                <td class={lastsADay({ margin, name, left }) ? "num hide-s" : "num hide-s loses"}>
-                  {left === undefined ? "–" : <Money millionths={left} />}
-                </td>
-              </tr>
-            );
-          })}
-        </Table>
-      )}
+      <DataTable
+        label={t("admin_largest")}
+        none={t("admin_margin_none")}
+        rows={customers}
+        columns={[
+          { name: t("admin_account"), class: "cut", cell: ({ margin, name }) => <a href={`${path}/accounts/${margin.name}`}>{name}</a> },
+          {
+            name: t("admin_margin_ended"),
+            isNumber: true,
+            isExtra: true,
+            cell: ({ margin: { completed, failed } }) => (completed + failed).toLocaleString(language),
+          },
+          { name: t("admin_margin_revenue"), isNumber: true, cell: ({ margin }) => <Money millionths={margin.revenue} /> },
+          { name: t("admin_margin"), isNumber: true, cell: ({ margin }) => <Share {...margin} /> },
+          {
+            name: t("remaining"),
+            isNumber: true,
+            isExtra: true,
+            cell: (customer) => (
+              <span class={lastsADay(customer) ? undefined : "loses"}>
+                {customer.left === undefined ? "–" : <Money millionths={customer.left} />}
+              </span>
+            ),
+          },
+        ]}
+      />
     </section>
   );
 };

@@ -19,7 +19,7 @@ import { models } from "./models/pages.tsx";
 import { providers } from "./providers.tsx";
 import { task } from "./task.tsx";
 import { tasks } from "./tasks.tsx";
-import { Stats, Table } from "../parts/table.tsx";
+import { DataTable, Stats } from "../parts/table.tsx";
 
 async function showAudit(c: ConsoleContext) {
   const { t } = c.var;
@@ -55,28 +55,17 @@ const Drift = ({ c, rows }: { c: ConsoleContext; rows: Audit["drift"] }) => {
       <Note tone="bad" role="alert">
         {t("admin_audit_differ", { count: rows.length })}
       </Note>
-      <Table
+      <DataTable
         label={t("admin_audit")}
+        rows={rows}
         columns={[
-          t("admin_wallet"),
-          t("reserved"),
-          t("admin_by_ledger", { what: t("reserved") }),
-          t("used"),
-          t("admin_by_ledger", { what: t("used") }),
+          { name: t("admin_wallet"), cell: ({ id }) => <code>{id}</code> },
+          { name: t("reserved"), cell: ({ reserved }) => formatAmount(c, reserved) },
+          { name: t("admin_by_ledger", { what: t("reserved") }), cell: ({ ledgerReserved }) => formatAmount(c, ledgerReserved) },
+          { name: t("used"), cell: ({ used }) => formatAmount(c, used) },
+          { name: t("admin_by_ledger", { what: t("used") }), cell: ({ ledgerUsed }) => formatAmount(c, ledgerUsed) },
         ]}
-      >
-        {rows.map((row) => (
-          <tr>
-            <th scope="row">
-              <code>{row.id}</code>
-            </th>
-            <td>{formatAmount(c, row.reserved)}</td>
-            <td>{formatAmount(c, row.ledgerReserved)}</td>
-            <td>{formatAmount(c, row.used)}</td>
-            <td>{formatAmount(c, row.ledgerUsed)}</td>
-          </tr>
-        ))}
-      </Table>
+      />
     </>
   );
 };

@@ -16,7 +16,7 @@ import { adminPage } from "./frame.tsx";
 import { routeState } from "./route-state.ts";
 import { readUpstreams } from "./upstreams.ts";
 import type { PriceName } from "../models/prices.ts";
-import { Facts, Table } from "../parts/table.tsx";
+import { DataTable, Facts } from "../parts/table.tsx";
 
 const dayMs = 86_400_000;
 
@@ -30,44 +30,40 @@ const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
       <div class="sub">
         <h2>{t("admin_health")}</h2>
       </div>
-      {routes.length === 0 ? (
-        <p class="muted">{t("admin_health_none")}</p>
-      ) : (
-        <Table
-          label={t("admin_health")}
-          columns={[
-            t("admin_provider"),
-            t("admin_alert_state"),
-            { name: t("admin_health_calls"), isNumber: true },
-            { name: t("admin_health_failed"), isNumber: true },
-            { name: "p50", isNumber: true, isExtra: true },
-            { name: "p95", isNumber: true, isExtra: true },
-            { name: t("admin_health_spend"), isNumber: true, isExtra: true },
-          ]}
-        >
-          {worst.map((route) => (
-            <tr>
-              <th scope="row" class="wrap">
-                {route.provider} <span class="meta">{route.model}</span>
-              </th>
-              <td>
-                {route.state === "ok" ? (
-                  t("admin_health_ok")
-                ) : (
-                  <Pill icon="bad" tone={route.state === "down" ? "bad" : "warn"} text={t(`admin_health_${route.state}`)} />
-                )}
-              </td>
-              <td class="num">{route.calls.toLocaleString(language)}</td>
-              <td class="num">{percentText(language, route.calls === 0 ? 0 : route.failures / route.calls)}</td>
-              <td class="num hide-s">{seconds(route.p50)}</td>
-              <td class="num hide-s">{seconds(route.p95)}</td>
-              <td class="num hide-s">
-                <Money millionths={route.spend} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <DataTable
+        label={t("admin_health")}
+        none={t("admin_health_none")}
+        rows={worst}
+        columns={[
+          {
+            name: t("admin_provider"),
+            class: "wrap",
+            cell: ({ provider, model }) => (
+              <>
+                {provider} <span class="meta">{model}</span>
+              </>
+            ),
+          },
+          {
+            name: t("admin_alert_state"),
+            cell: ({ state }) =>
+              state === "ok" ? (
+                t("admin_health_ok")
+              ) : (
+                <Pill icon="bad" tone={state === "down" ? "bad" : "warn"} text={t(`admin_health_${state}`)} />
+              ),
+          },
+          { name: t("admin_health_calls"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
+          {
+            name: t("admin_health_failed"),
+            isNumber: true,
+            cell: ({ failures, calls }) => percentText(language, calls === 0 ? 0 : failures / calls),
+          },
+          { name: "p50", isNumber: true, isExtra: true, cell: ({ p50 }) => seconds(p50) },
+          { name: "p95", isNumber: true, isExtra: true, cell: ({ p95 }) => seconds(p95) },
+          { name: t("admin_health_spend"), isNumber: true, isExtra: true, cell: ({ spend }) => <Money millionths={spend} /> },
+        ]}
+      />
     </section>
   );
 };
@@ -106,17 +102,19 @@ async function list(c: ConsoleContext) {
     c,
     t("admin_providers"),
     <>
-      <Table label={t("admin_providers")} columns={[t("admin_provider"), t("admin_switched"), t("admin_here")]}>
-        {upstreams.providers.map((provider) => (
-          <tr>
-            <th scope="row">{provider.name}</th>
-            <td class="wrap">
-              {provider.on ? <Pill icon="ok" tone="good" text={t("admin_on")} /> : <span class="muted">{t("admin_off")}</span>}
-            </td>
-            <td class="wrap">{provider.on ? t(provider.aside ? "admin_aside" : "admin_asked") : "–"}</td>
-          </tr>
-        ))}
-      </Table>
+      <DataTable
+        label={t("admin_providers")}
+        rows={upstreams.providers}
+        columns={[
+          { name: t("admin_provider"), cell: ({ name }) => name },
+          {
+            name: t("admin_switched"),
+            class: "wrap",
+            cell: ({ on }) => (on ? <Pill icon="ok" tone="good" text={t("admin_on")} /> : <span class="muted">{t("admin_off")}</span>),
+          },
+          { name: t("admin_here"), class: "wrap", cell: ({ on, aside }) => (on ? t(aside ? "admin_aside" : "admin_asked") : "–") },
+        ]}
+      />
       <p class="hint gap0">{t("admin_here_hint")}</p>
       <HealthSection routes={health} />
       <section>

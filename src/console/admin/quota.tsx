@@ -6,7 +6,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 export const maxReason = 200;
 
@@ -74,31 +74,22 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
 /** Credits and debits: the changes of the quota, with the admin and the reason. */
 export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
   const { t } = useAround();
-  if (changes.length === 0) return <p class="muted">{t("admin_no_moves")}</p>;
   return (
-    <Table
+    <DataTable
       label={t("admin_moves")}
+      none={t("admin_no_moves")}
+      rows={changes}
       columns={[
-        t("admin_moved_at"),
-        { name: t("admin_moved"), isNumber: true },
-        { name: t("quota"), isNumber: true },
-        t("admin_quota_reason"),
-        { name: t("admin_moved_by"), isExtra: true },
+        { name: t("admin_moved_at"), cell: ({ at }) => <DateTime ms={at} /> },
+        {
+          name: t("admin_moved"),
+          isNumber: true,
+          cell: ({ before, after }) => (before === null || after === null ? "–" : <Money millionths={after - before} />),
+        },
+        { name: t("quota"), isNumber: true, cell: ({ after }) => <Money millionths={after} /> },
+        { name: t("admin_quota_reason"), class: "wrap grow", cell: ({ reason }) => reason ?? <span class="muted">–</span> },
+        { name: t("admin_moved_by"), isExtra: true, cell: ({ admin }) => admin ?? t("admin_moved_by_api") },
       ]}
-    >
-      {changes.map(({ at, before, after, admin, reason }) => (
-        <tr>
-          <th scope="row">
-            <DateTime ms={at} />
-          </th>
-          <td class="num">{before === null || after === null ? "–" : <Money millionths={after - before} />}</td>
-          <td class="num">
-            <Money millionths={after} />
-          </td>
-          <td class="wrap grow">{reason ?? <span class="muted">–</span>}</td>
-          <td class="hide-s">{admin ?? t("admin_moved_by_api")}</td>
-        </tr>
-      ))}
-    </Table>
+    />
   );
 };

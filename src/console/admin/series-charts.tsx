@@ -5,7 +5,7 @@ import type { Hour, ProviderHealth } from "../../db/operator-series.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 /** The steps of a chart: the first one's first millisecond, how long each is, and how many. */
 export interface Steps {
@@ -153,40 +153,22 @@ export const TaskChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => 
 export const SeriesTable = ({ hours, inFlight, steps }: { hours: Hour[]; inFlight: ReadonlyMap<number, number>; steps: Steps }) => {
   const { language, t } = useAround();
   const name = useStepName(steps);
-  const count = (value: number) => <td class="num">{value.toLocaleString(language)}</td>;
   return (
     <details class="more">
       <summary>{t("admin_as_table")}</summary>
-      <Table
+      <DataTable
         label={t("admin_money_chart")}
+        rows={hours}
         columns={[
-          t("admin_from_utc"),
-          { name: t("admin_margin_revenue"), isNumber: true },
-          { name: t("admin_margin_cost"), isNumber: true },
-          { name: t("admin_completed"), isNumber: true },
-          { name: t("admin_by_callers"), isNumber: true },
-          { name: t("failed_status"), isNumber: true },
-          { name: t("admin_in_flight_chart"), isNumber: true },
+          { name: t("admin_from_utc"), cell: ({ hour }) => <time datetime={new Date(hour).toISOString()}>{name(hour)}</time> },
+          { name: t("admin_margin_revenue"), isNumber: true, cell: ({ revenue }) => <Money millionths={revenue} /> },
+          { name: t("admin_margin_cost"), isNumber: true, cell: ({ cost }) => <Money millionths={cost} /> },
+          { name: t("admin_completed"), isNumber: true, cell: ({ completed }) => completed.toLocaleString(language) },
+          { name: t("admin_by_callers"), isNumber: true, cell: ({ caller }) => caller.toLocaleString(language) },
+          { name: t("failed_status"), isNumber: true, cell: ({ failed }) => failed.toLocaleString(language) },
+          { name: t("admin_in_flight_chart"), isNumber: true, cell: ({ hour }) => inFlight.get(hour)?.toLocaleString(language) ?? "–" },
         ]}
-      >
-        {hours.map((one) => (
-          <tr>
-            <th scope="row">
-              <time datetime={new Date(one.hour).toISOString()}>{name(one.hour)}</time>
-            </th>
-            <td class="num">
-              <Money millionths={one.revenue} />
-            </td>
-            <td class="num">
-              <Money millionths={one.cost} />
-            </td>
-            {count(one.completed)}
-            {count(one.caller)}
-            {count(one.failed)}
-            <td class="num">{inFlight.get(one.hour)?.toLocaleString(language) ?? "–"}</td>
-          </tr>
-        ))}
-      </Table>
+      />
     </details>
   );
 };

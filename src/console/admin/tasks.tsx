@@ -9,7 +9,7 @@ import { openTasks } from "../ledger.ts";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 const pageSize = 20;
 const dayMs = 86_400_000;
@@ -21,33 +21,32 @@ type Row = OpenTask & { state: State };
 const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { t } = c.var;
   return (
-    <Table
+    <DataTable
       label={t("task")}
-      columns={[t("task"), t("status"), t("model"), { name: t("reserved"), isNumber: true }, t("admin_since"), t("admin_account")]}
-    >
-      {rows.map((row) => (
-        <tr>
-          <th scope="row">
-            <a href={`/console/admin/accounts/${row.accountId}/tasks/${row.taskId}`}>
-              <code title={row.taskId}>{cutId(row.taskId)}</code>
+      rows={rows}
+      columns={[
+        {
+          name: t("task"),
+          cell: ({ accountId, taskId }) => (
+            <a href={`/console/admin/accounts/${accountId}/tasks/${taskId}`}>
+              <code title={taskId}>{cutId(taskId)}</code>
             </a>
-          </th>
-          <td>{t(`admin_state_${row.state}`)}</td>
-          <td>{row.model}</td>
-          <td class="num">
-            <Money millionths={row.held} />
-          </td>
-          <td>
-            <DateTime ms={row.at} />
-          </td>
-          <td>
-            <a href={`/console/admin/accounts/${row.accountId}`}>
-              <code title={row.accountId}>{cutId(row.accountId)}</code>
+          ),
+        },
+        { name: t("status"), cell: ({ state }) => t(`admin_state_${state}`) },
+        { name: t("model"), cell: ({ model }) => model },
+        { name: t("reserved"), isNumber: true, cell: ({ held }) => <Money millionths={held} /> },
+        { name: t("admin_since"), cell: ({ at }) => <DateTime ms={at} /> },
+        {
+          name: t("admin_account"),
+          cell: ({ accountId }) => (
+            <a href={`/console/admin/accounts/${accountId}`}>
+              <code title={accountId}>{cutId(accountId)}</code>
             </a>
-          </td>
-        </tr>
-      ))}
-    </Table>
+          ),
+        },
+      ]}
+    />
   );
 };
 

@@ -12,7 +12,7 @@ import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Facts, Table } from "../parts/table.tsx";
+import { DataTable, Facts } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
 import {
@@ -199,19 +199,23 @@ const Unread = ({ batch }: { batch: Batch }) => {
       <div class="sub">
         <h2>{t("batch_unread")}</h2>
       </div>
-      <Table label={t("batch_unread")} columns={[{ name: t("batch_line"), isNumber: true }, t("batch_reason")]}>
-        {errors.map(({ line, message, code }) => (
-          <tr>
-            <th scope="row" class="num">
-              {countText(language, line)}
-            </th>
-            <td class="wrap">
-              {message}
-              <span class="meta path">{code}</span>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <DataTable
+        label={t("batch_unread")}
+        rows={errors}
+        columns={[
+          { name: t("batch_line"), isNumber: true, cell: ({ line }) => countText(language, line) },
+          {
+            name: t("batch_reason"),
+            class: "wrap",
+            cell: ({ message, code }) => (
+              <>
+                {message}
+                <span class="meta path">{code}</span>
+              </>
+            ),
+          },
+        ]}
+      />
     </section>
   );
 };

@@ -11,7 +11,7 @@ import { TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { readRefusal } from "../tasks/answers.ts";
 import { Tabs } from "./tabs.tsx";
 
@@ -63,33 +63,38 @@ const Outcome = ({ test }: { test: DestinationTest }) => {
 const Rows = ({ list }: { list: Destination[] }) => {
   const { t } = useAround();
   return (
-    <Table
+    <DataTable
       label={t("destinations")}
       class="named"
+      rows={list}
       columns={[
-        t("name"),
-        { name: t("destination_where"), isExtra: true },
-        { name: t("destination_changed"), isNumber: true, isExtra: true },
-        "",
-      ]}
-    >
-      {list.map(({ name, bucket, endpoint, prefix = "", changed_at: changedAt }) => (
-        <tr>
-          <th scope="row">
+        {
+          name: t("name"),
+          cell: ({ name, bucket, prefix = "" }) => (
             <span class="thing">
               <span>
                 <b class="clip">{name}</b>
                 <span class="meta clip">{`s3://${bucket}/${prefix}`}</span>
               </span>
             </span>
-          </th>
-          <td class="hide-s cut" title={endpoint}>
-            {new URL(endpoint).host}
-          </td>
-          <td class="num hide-s">
-            <DateTime ms={1000 * changedAt} />
-          </td>
-          <td class="num">
+          ),
+        },
+        {
+          name: t("destination_where"),
+          isExtra: true,
+          class: "cut",
+          cell: ({ endpoint }) => <span title={endpoint}>{new URL(endpoint).host}</span>,
+        },
+        {
+          name: t("destination_changed"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ changed_at: changedAt }) => <DateTime ms={1000 * changedAt} />,
+        },
+        {
+          name: "",
+          isNumber: true,
+          cell: ({ name }) => (
             <span class="row end">
               <form method="post" action={`${path}/${name}/test`}>
                 <button class="btn sm" aria-label={t("destination_test_named", { name })}>
@@ -103,10 +108,10 @@ const Rows = ({ list }: { list: Destination[] }) => {
                 {t("delete")}
               </a>
             </span>
-          </td>
-        </tr>
-      ))}
-    </Table>
+          ),
+        },
+      ]}
+    />
   );
 };
 

@@ -12,7 +12,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { Tabs } from "./tabs.tsx";
 
 const path = "/console/files";
@@ -39,51 +39,68 @@ const typeNames: Record<string, string> = {
   "application/jsonl": "JSONL",
 };
 
-const nameOf = ({ name, id }: StoredFile) => name ?? cutId(id);
+const nameOf = ({ name, id }: Pick<StoredFile, "name" | "id">) => name ?? cutId(id);
 
-const Row = ({ file }: { file: StoredFile }) => {
+const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
   const { t, language } = useAround();
-  const { id, type, bytes, expiresAt } = file;
-  const name = nameOf(file);
   return (
-    <tr id={id}>
-      <th scope="row">
-        <a class="plain thing" href={`${path}/${id}/content`}>
-          {type.startsWith("image/") && bytes <= maxShownBytes ? (
-            <img class="mini" src={`${path}/${id}/content`} alt="" loading="lazy" />
-          ) : (
-            <span class="mini blank">
-              <Icon name={icons[type] ?? "image"} />
-            </span>
-          )}
-          <span>
-            <b class="clip">{name}</b>
-            <span class="meta">{typeNames[type] ?? type}</span>
-          </span>
-        </a>
-      </th>
-      <td class="num">{sizeText(language, bytes)}</td>
-      <td class="num hide-s">
-        <DateTime ms={expiresAt} />
-      </td>
-      <td class="num hide-s">
-        <span class="row end">
-          <CopiedId id={id} of={`id-${id}`} name={name} />
-        </span>
-      </td>
-      <td class="num">
-        <span class="row end">
-          {type === "application/jsonl" && (
-            <a class="btn ghost sm hide-s" href={`/console/batches/new?file=${id}`} aria-label={t("file_run_named", { name })}>
-              {t("file_run")}
+    <DataTable
+      label={t("files")}
+      class="named"
+      rows={rows}
+      columns={[
+        {
+          name: t("file"),
+          cell: ({ id, type, bytes, name }) => (
+            <a class="plain thing" id={id} href={`${path}/${id}/content`}>
+              {type.startsWith("image/") && bytes <= maxShownBytes ? (
+                <img class="mini" src={`${path}/${id}/content`} alt="" loading="lazy" />
+              ) : (
+                <span class="mini blank">
+                  <Icon name={icons[type] ?? "image"} />
+                </span>
+              )}
+              <span>
+                <b class="clip">{nameOf({ id, name })}</b>
+                <span class="meta">{typeNames[type] ?? type}</span>
+              </span>
             </a>
-          )}
-          <a class="btn ghost sm danger" href={`${path}/${id}/delete`} aria-label={t("file_delete_named", { name })}>
-            {t("delete")}
-          </a>
-        </span>
-      </td>
-    </tr>
+          ),
+        },
+        { name: t("file_size"), isNumber: true, cell: ({ bytes }) => sizeText(language, bytes) },
+        { name: t("file_expires"), isNumber: true, isExtra: true, cell: ({ expiresAt }) => <DateTime ms={expiresAt} /> },
+        {
+          name: t("file_id"),
+          isNumber: true,
+          isExtra: true,
+          cell: (file) => (
+            <span class="row end">
+              <CopiedId id={file.id} of={`id-${file.id}`} name={nameOf(file)} />
+            </span>
+          ),
+        },
+        {
+          name: "",
+          isNumber: true,
+          cell: (file) => (
+            <span class="row end">
+              {file.type === "application/jsonl" && (
+                <a
+                  class="btn ghost sm hide-s"
+                  href={`/console/batches/new?file=${file.id}`}
+                  aria-label={t("file_run_named", { name: nameOf(file) })}
+                >
+                  {t("file_run")}
+                </a>
+              )}
+              <a class="btn ghost sm danger" href={`${path}/${file.id}/delete`} aria-label={t("file_delete_named", { name: nameOf(file) })}>
+                {t("delete")}
+              </a>
+            </span>
+          ),
+        },
+      ]}
+    />
   );
 };
 
@@ -155,21 +172,7 @@ async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 
             </div>
           </div>
         ) : (
-          <Table
-            label={t("files")}
-            class="named"
-            columns={[
-              t("file"),
-              { name: t("file_size"), isNumber: true },
-              { name: t("file_expires"), isNumber: true, isExtra: true },
-              { name: t("file_id"), isNumber: true, isExtra: true },
-              { name: "" },
-            ]}
-          >
-            {shown.map((file) => (
-              <Row file={file} />
-            ))}
-          </Table>
+          <FileTable files={shown} />
         )}
         {shown.length > 0 && (
           <div class="pager">

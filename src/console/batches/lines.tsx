@@ -9,7 +9,7 @@ import { DeliveryPill } from "../parts/delivery.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { StatusPill } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { type Preview, readPreviews } from "../tasks/previews.ts";
 import { batchName, batchPath, countText, reasonText, toMillionths } from "./state.tsx";
 
@@ -59,59 +59,58 @@ interface RowsProps {
 export const LineRows = ({ lines, previews, label }: RowsProps) => {
   const { t, language } = useAround();
   return (
-    <Table
+    <DataTable
       label={label}
+      rows={lines}
       columns={[
-        { name: t("batch_line"), isNumber: true },
-        t("batch_own_id"),
-        t("batch_outcome"),
-        { name: t("batch_charged"), isNumber: true, isExtra: true },
-        { name: "", isExtra: true },
-      ]}
-    >
-      {lines.map(({ n, custom_id: id, task, error, status, cost, delivery }) => {
-        const preview = task === undefined ? undefined : previews.get(task);
-        return (
-          <tr>
-            <th scope="row" class="num">
-              {countText(language, n + 1)}
-            </th>
-            <td>
-              <span class="thing">
-                {preview?.image !== undefined && <img class="mini" src={preview.image} alt="" loading="lazy" />}
-                <code class="cut">{id ?? "–"}</code>
-              </span>
-            </td>
-            <td class="wrap">
-              {error ? (
-                <>
-                  {error.message}
-                  <span class="meta path">
-                    {error.code}
-                    {error.param ? ` · ${error.param}` : ""}
-                  </span>
-                </>
-              ) : (
-                <span class="row">
-                  <StatusPill task={{ status }} />
-                  {delivery && <DeliveryPill delivery={{ status: delivery === "delivery_failed" ? "failed" : delivery }} />}
+        { name: t("batch_line"), isNumber: true, cell: ({ n }) => countText(language, n + 1) },
+        {
+          name: t("batch_own_id"),
+          cell: ({ custom_id: id, task = "" }) => (
+            <span class="thing">
+              {previews.get(task)?.image !== undefined && <img class="mini" src={previews.get(task)?.image} alt="" loading="lazy" />}
+              <code class="cut">{id ?? "–"}</code>
+            </span>
+          ),
+        },
+        {
+          name: t("batch_outcome"),
+          class: "wrap",
+          cell: ({ error, status, delivery }) =>
+            error ? (
+              <>
+                {error.message}
+                <span class="meta path">
+                  {error.code}
+                  {error.param ? ` · ${error.param}` : ""}
                 </span>
-              )}
-            </td>
-            <td class="num hide-s">
-              <Money millionths={toMillionths(cost.charged)} />
-            </td>
-            <td class="num hide-s">
-              {task !== undefined && (
-                <a class="btn ghost sm" href={`/console/tasks/${task}`} aria-label={t("batch_open", { id: id ?? String(n + 1) })}>
-                  {t("batch_open_word")}
-                </a>
-              )}
-            </td>
-          </tr>
-        );
-      })}
-    </Table>
+              </>
+            ) : (
+              <span class="row">
+                <StatusPill task={{ status }} />
+                {delivery && <DeliveryPill delivery={{ status: delivery === "delivery_failed" ? "failed" : delivery }} />}
+              </span>
+            ),
+        },
+        {
+          name: t("batch_charged"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ cost }) => <Money millionths={toMillionths(cost.charged)} />,
+        },
+        {
+          name: "",
+          isNumber: true,
+          isExtra: true,
+          cell: ({ n, custom_id: id, task }) =>
+            task !== undefined && (
+              <a class="btn ghost sm" href={`/console/tasks/${task}`} aria-label={t("batch_open", { id: id ?? String(n + 1) })}>
+                {t("batch_open_word")}
+              </a>
+            ),
+        },
+      ]}
+    />
   );
 };
 

@@ -9,7 +9,7 @@ import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { readRefusal } from "../tasks/answers.ts";
 import { live } from "../tasks/live.ts";
 import { BatchPill, batchName, countText, durationText, hasEnded, LinesMeter, toMillionths } from "./state.tsx";
@@ -23,51 +23,71 @@ const Ends = ({ batch }: { batch: Batch }) => {
   return batch.estimated_time === undefined ? <>–</> : <>{t("batch_ends_in", { time: durationText(language, batch.estimated_time) })}</>;
 };
 
-const Row = ({ batch }: { batch: Batch }) => {
+const Progress = ({ batch }: { batch: Batch }) => {
   const { t, language } = useAround();
-  const { counts, cost, errors } = batch;
-  const { completed, failed, total } = counts;
-  const [first] = errors ?? [];
-  const progress = first
+  const { completed, total } = batch.counts;
+  const [first] = batch.errors ?? [];
+  const text = first
     ? t("batch_line_says", { line: first.line, text: first.message })
     : batch.status === "validating"
       ? t("batch_checks")
       : t("batch_of", { done: countText(language, completed), total: countText(language, total) });
   return (
-    <tr>
-      <th scope="row">
-        <a class="plain thing" href={`${path}/${batch.id}`}>
-          <span>
-            <b class="clip">{batchName(batch)}</b>
-            <span class="meta">{batch.reference === undefined ? "" : cutId(batch.id)}</span>
-          </span>
-        </a>
-      </th>
-      <td>
-        <BatchPill batch={batch} />
-      </td>
-      <td class="hide-s">
-        <span class="barcell">
-          <LinesMeter batch={batch} isThin />
-          <span class="meta num clip" title={progress}>
-            {progress}
-          </span>
-        </span>
-      </td>
-      <td class="num hide-s">{failed > 0 ? <span class="delta down">{countText(language, failed)}</span> : total === 0 ? "–" : 0}</td>
-      <td class="num">
-        <Money millionths={toMillionths(cost.charged)} />
-        {cost.limit !== null && (
-          <span class="hide-s muted">
-            {" / "}
-            <Money millionths={toMillionths(cost.limit)} />
-          </span>
-        )}
-      </td>
-      <td class="num hide-s">
-        <Ends batch={batch} />
-      </td>
-    </tr>
+    <span class="barcell">
+      <LinesMeter batch={batch} isThin />
+      <span class="meta num clip" title={text}>
+        {text}
+      </span>
+    </span>
+  );
+};
+
+const Batches = ({ data }: { data: Batch[] }) => {
+  const { t, language } = useAround();
+  return (
+    <DataTable
+      label={t("batches")}
+      class="named"
+      rows={data}
+      columns={[
+        {
+          name: t("batch"),
+          cell: (batch) => (
+            <a class="plain thing" href={`${path}/${batch.id}`}>
+              <span>
+                <b class="clip">{batchName(batch)}</b>
+                <span class="meta">{batch.reference === undefined ? "" : cutId(batch.id)}</span>
+              </span>
+            </a>
+          ),
+        },
+        { name: t("batch_state"), cell: (batch) => <BatchPill batch={batch} /> },
+        { name: t("batch_progress"), isExtra: true, cell: (batch) => <Progress batch={batch} /> },
+        {
+          name: t("failed_status"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ counts: { failed, total } }) =>
+            failed > 0 ? <span class="delta down">{countText(language, failed)}</span> : total === 0 ? "–" : 0,
+        },
+        {
+          name: t("batch_cost"),
+          isNumber: true,
+          cell: ({ cost: { charged, limit } }) => (
+            <>
+              <Money millionths={toMillionths(charged)} />
+              {limit !== null && (
+                <span class="hide-s muted">
+                  {" / "}
+                  <Money millionths={toMillionths(limit)} />
+                </span>
+              )}
+            </>
+          ),
+        },
+        { name: t("batch_ends"), isNumber: true, isExtra: true, cell: (batch) => <Ends batch={batch} /> },
+      ]}
+    />
   );
 };
 
@@ -104,29 +124,13 @@ export async function listBatches(c: ConsoleContext) {
   }
   const { data, has_more: hasMore } = await readBatches(answer);
   const isOpen = data.some((batch) => !hasEnded(batch));
-  const columns = [
-    t("batch"),
-    t("batch_state"),
-    { name: t("batch_progress"), isExtra: true },
-    { name: t("failed_status"), isNumber: true, isExtra: true },
-    { name: t("batch_cost"), isNumber: true },
-    { name: t("batch_ends"), isNumber: true, isExtra: true },
-  ];
   return page(
     c,
     t("batches"),
     <>
       <Tabs at="batches" />
       <div {...(isOpen ? live(path + query, "batches", "every 5s") : { id: "batches" })}>
-        {data.length === 0 && after === undefined ? (
-          <None />
-        ) : (
-          <Table label={t("batches")} columns={columns} class="named">
-            {data.map((batch) => (
-              <Row batch={batch} />
-            ))}
-          </Table>
-        )}
+        {data.length === 0 && after === undefined ? <None /> : <Batches data={data} />}
       </div>
       {data.length > 0 && (
         <div class="pager">

@@ -8,7 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
-import { Stats, Table } from "../parts/table.tsx";
+import { DataTable, Stats } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { FormError, inTurn, readForm as readLargeForm } from "../playground/images.ts";
 import { balanceUnit } from "../settings.ts";
@@ -168,17 +168,19 @@ const Faults = ({ checked }: { checked: Checked }) => {
         <h2>{t("batch_refused_lines")}</h2>
         <span class="tag">{countText(language, refused)}</span>
       </div>
-      <Table label={t("batch_refused_lines")} columns={[{ name: t("batch_line"), isNumber: true }, t("batch_own_id"), t("batch_reason")]}>
-        {faults.map(({ line, customId, text }) => (
-          <tr>
-            <th scope="row" class="num">
-              {countText(language, line)}
-            </th>
-            <td class="cut">{customId === undefined ? "–" : <code>{customId}</code>}</td>
-            <td class="wrap">{text}</td>
-          </tr>
-        ))}
-      </Table>
+      <DataTable
+        label={t("batch_refused_lines")}
+        rows={faults}
+        columns={[
+          { name: t("batch_line"), isNumber: true, cell: ({ line }) => countText(language, line) },
+          {
+            name: t("batch_own_id"),
+            class: "cut",
+            cell: ({ customId }) => (customId === undefined ? "–" : <code>{customId}</code>),
+          },
+          { name: t("batch_reason"), class: "wrap", cell: ({ text }) => text },
+        ]}
+      />
       {refused > faults.length && <p class="meta pt">{t("batch_first_of", { shown: faults.length, all: countText(language, refused) })}</p>}
     </section>
   );
@@ -189,18 +191,15 @@ const Models = ({ c, checked }: { c: ConsoleContext; checked: Checked }) => {
   return (
     <section>
       <h2 class="vh">{t("models")}</h2>
-      <Table
+      <DataTable
         label={t("models")}
-        columns={[t("model"), { name: t("batch_lines"), isNumber: true }, { name: t("batch_price"), isNumber: true }]}
-      >
-        {checked.models.map(({ model, lines, price }) => (
-          <tr>
-            <th scope="row">{model}</th>
-            <td class="num">{countText(language, lines)}</td>
-            <td class="num">{formatAmount(c, price)}</td>
-          </tr>
-        ))}
-      </Table>
+        rows={checked.models}
+        columns={[
+          { name: t("model"), cell: ({ model }) => model },
+          { name: t("batch_lines"), isNumber: true, cell: ({ lines }) => countText(language, lines) },
+          { name: t("batch_price"), isNumber: true, cell: ({ price }) => formatAmount(c, price) },
+        ]}
+      />
     </section>
   );
 };

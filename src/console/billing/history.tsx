@@ -6,7 +6,7 @@ import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 const looks = {
   code: { icon: "ok", tone: "good" },
@@ -32,35 +32,30 @@ export const historyColumns = {
 
 export const History = ({ moves }: { moves: QuotaChange[] }) => {
   const { t } = useAround();
-  if (moves.length === 0) return <p class="muted">{t("billing_no_history")}</p>;
   return (
-    <Table
+    <DataTable
       label={t("billing_history")}
+      none={t("billing_no_history")}
+      rows={moves}
       columns={[
-        t("billing_date"),
-        t("billing_what"),
-        { name: t("billing_added"), isNumber: true },
-        { name: t("quota"), isNumber: true, isExtra: true },
-      ]}
-    >
-      {moves.map(({ at, before, after, kind, reason }) => {
-        const cause = toCause(kind);
-        return (
-          <tr>
-            <th scope="row">
-              <DateTime ms={at} />
-            </th>
-            <td class="wrap grow">
-              <Pill {...looks[cause]} text={t(`billing_${cause}`)} />
+        { name: t("billing_date"), cell: ({ at }) => <DateTime ms={at} /> },
+        {
+          name: t("billing_what"),
+          class: "wrap grow",
+          cell: ({ kind, reason }) => (
+            <>
+              <Pill {...looks[toCause(kind)]} text={t(`billing_${toCause(kind)}`)} />
               {reason && <span class="meta path">{reason}</span>}
-            </td>
-            <td class="num">{before === null || after === null ? "–" : <Money millionths={after - before} />}</td>
-            <td class="num hide-s">
-              <Money millionths={after} />
-            </td>
-          </tr>
-        );
-      })}
-    </Table>
+            </>
+          ),
+        },
+        {
+          name: t("billing_added"),
+          isNumber: true,
+          cell: ({ before, after }) => (before === null || after === null ? "–" : <Money millionths={after - before} />),
+        },
+        { name: t("quota"), isNumber: true, isExtra: true, cell: ({ after }) => <Money millionths={after} /> },
+      ]}
+    />
   );
 };

@@ -7,7 +7,7 @@ import { Icon } from "../parts/icon.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 /** What became of a payment; the last that happened counts. */
 function look({ money, refunded, disputed }: ListedPayment) {
@@ -32,54 +32,46 @@ export const paymentColumns = {
 
 export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[]; receiptPath: string | undefined }) => {
   const { language, t } = useAround();
-  if (payments.length === 0) return <p class="muted">{t("billing_no_payments")}</p>;
   const price = (money: number, currency: string) =>
     (money / 100).toLocaleString(language, { style: "currency", currency, currencyDisplay: "narrowSymbol" });
   return (
-    <Table
+    <DataTable
       label={t("billing_payments")}
+      none={t("billing_no_payments")}
+      rows={payments}
       columns={[
-        t("billing_date"),
-        { name: t("billing_what"), isExtra: true },
-        t("billing_state"),
-        { name: t("billing_paid_money"), isNumber: true },
-        { name: t("billing_added"), isNumber: true, isExtra: true },
-        ...(receiptPath === undefined ? [] : [{ name: t("task_receipt"), isNumber: true }]),
+        { name: t("billing_date"), cell: ({ createdAt }) => <DateTime ms={createdAt} /> },
+        {
+          name: t("billing_what"),
+          isExtra: true,
+          class: "wrap grow",
+          cell: ({ automatic, card }) => (
+            <>
+              {t(automatic === 1 ? "billing_automatic" : "billing_top_up")}
+              {card && <span class="meta path">{card}</span>}
+            </>
+          ),
+        },
+        {
+          name: t("billing_state"),
+          cell: (payment) => {
+            const { word, ...shown } = look(payment);
+            return <Pill {...shown} text={t(word, { amount: price(payment.refunded, payment.currency) })} />;
+          },
+        },
+        { name: t("billing_paid_money"), isNumber: true, cell: ({ money, currency }) => price(money, currency) },
+        { name: t("billing_added"), isNumber: true, isExtra: true, cell: ({ amount }) => <Money millionths={amount} /> },
+        receiptPath !== undefined && {
+          name: t("task_receipt"),
+          isNumber: true,
+          cell: ({ id, money, currency }) => (
+            <a class="btn ghost sm" href={`${receiptPath}/${id}`} aria-label={`${t("task_receipt")}: ${price(money, currency)}`}>
+              <Icon name="out" />
+              <span class="hide-s">{t("task_receipt")}</span>
+            </a>
+          ),
+        },
       ]}
-    >
-      {payments.map((payment) => {
-        const { icon, tone, word } = look(payment);
-        return (
-          <tr>
-            <th scope="row">
-              <DateTime ms={payment.createdAt} />
-            </th>
-            <td class="wrap grow hide-s">
-              {t(payment.automatic === 1 ? "billing_automatic" : "billing_top_up")}
-              {payment.card && <span class="meta path">{payment.card}</span>}
-            </td>
-            <td>
-              <Pill icon={icon} tone={tone} text={t(word, { amount: price(payment.refunded, payment.currency) })} />
-            </td>
-            <td class="num">{price(payment.money, payment.currency)}</td>
-            <td class="num hide-s">
-              <Money millionths={payment.amount} />
-            </td>
-            {receiptPath !== undefined && (
-              <td class="num">
-                <a
-                  class="btn ghost sm"
-                  href={`${receiptPath}/${payment.id}`}
-                  aria-label={`${t("task_receipt")}: ${price(payment.money, payment.currency)}`}
-                >
-                  <Icon name="out" />
-                  <span class="hide-s">{t("task_receipt")}</span>
-                </a>
-              </td>
-            )}
-          </tr>
-        );
-      })}
-    </Table>
+    />
   );
 };

@@ -21,7 +21,7 @@ import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import type { WalletView } from "../../wallet/limits.ts";
 
 const Expiry = ({ ms }: { ms: number | null }) => {
@@ -95,76 +95,74 @@ const Used = ({ quota, used, name }: Row) =>
     />
   );
 
+/** What its user may do with a key. */
+const Actions = ({ id, name, prefix, isReplaced, pausedAt, expiresAt }: Row) => {
+  const { t } = useAround();
+  const other = pausedAt === null ? "pause" : "resume";
+  return (
+    <span class="row end">
+      <a class="btn ghost sm" href={`/console/keys/${id}/change`} aria-label={`${t("change")}: ${name}`}>
+        {t("change")}
+      </a>
+      <form method="post" action={`/console/keys/${id}/${other}`}>
+        <button class="btn ghost sm" aria-label={`${t(other)}: ${name}`}>
+          {t(other)}
+        </button>
+      </form>
+      {!isReplaced && pausedAt === null && (expiresAt ?? Infinity) > Date.now() && (
+        <a class="btn ghost sm" href={`/console/keys/${id}/rotate`} aria-label={`${t("rotate")}: ${name}`}>
+          {t("rotate")}
+        </a>
+      )}
+      <a class="btn ghost sm danger" href={`/console/keys/${id}/delete`} aria-label={`${t("delete")}: ${name} ${prefix}…`}>
+        {t("delete")}
+      </a>
+    </span>
+  );
+};
+
 const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { t } = useAround();
-  const now = Date.now();
   const isWriter = mayOpen(c.get("membership").role, "POST", "/console/keys");
   return (
-    <Table
+    <DataTable
       label={t("api_keys")}
+      rows={rows}
       columns={[
-        t("name"),
-        { name: t("prefix"), isExtra: true },
-        { name: t("quota"), isNumber: true },
-        { name: t("used"), isNumber: true },
-        { name: t("budget"), isExtra: true },
-        { name: t("last_spent"), isExtra: true },
-        { name: t("expires"), isExtra: true },
-        { name: "", isNumber: true },
+        {
+          name: t("name"),
+          class: "wrap",
+          cell: ({ name, isReplaced, pausedAt, scope, owner }) => (
+            <>
+              {name} {isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
+              {pausedAt !== null && <Pill icon="clock" tone="warn" text={t("key_is_paused")} />}{" "}
+              {Object.keys(scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
+              {owner !== undefined && <span class="meta facts">{owner}</span>}
+            </>
+          ),
+        },
+        { name: t("prefix"), isExtra: true, cell: ({ prefix }) => <code class="id">{prefix}…</code> },
+        { name: t("quota"), isNumber: true, cell: ({ quota }) => <Money millionths={quota} /> },
+        {
+          name: t("used"),
+          isNumber: true,
+          cell: (key) => (
+            <>
+              <Money millionths={key.used} />
+              <Used {...key} />
+            </>
+          ),
+        },
+        { name: t("budget"), isExtra: true, class: "wrap", cell: ({ budget }) => (budget ? budgetLeft(c, budget) : "–") },
+        {
+          name: t("last_spent"),
+          isExtra: true,
+          cell: ({ reservedAt }) => (reservedAt === null ? t("never_spent") : <DateTime ms={reservedAt} />),
+        },
+        { name: t("expires"), isExtra: true, cell: ({ expiresAt }) => <Expiry ms={expiresAt} /> },
+        { name: "", isNumber: true, cell: (key) => isWriter && key.isManaged && <Actions {...key} /> },
       ]}
-    >
-      {rows.map((key) => (
-        <tr>
-          <th scope="row" class="wrap">
-            {key.name} {key.isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
-            {key.pausedAt !== null && <Pill icon="clock" tone="warn" text={t("key_is_paused")} />}{" "}
-            {Object.keys(key.scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
-            {key.owner !== undefined && <span class="meta facts">{key.owner}</span>}
-          </th>
-          <td class="hide-s">
-            <code class="id">{key.prefix}…</code>
-          </td>
-          <td class="num">
-            <Money millionths={key.quota} />
-          </td>
-          <td class="num">
-            <Money millionths={key.used} />
-            <Used {...key} />
-          </td>
-          <td class="hide-s wrap">{key.budget ? budgetLeft(c, key.budget) : "–"}</td>
-          <td class="hide-s">{key.reservedAt === null ? t("never_spent") : <DateTime ms={key.reservedAt} />}</td>
-          <td class="hide-s">
-            <Expiry ms={key.expiresAt} />
-          </td>
-          <td class="num">
-            {isWriter && key.isManaged && (
-              <span class="row end">
-                <a class="btn ghost sm" href={`/console/keys/${key.id}/change`} aria-label={`${t("change")}: ${key.name}`}>
-                  {t("change")}
-                </a>
-                <form method="post" action={`/console/keys/${key.id}/${key.pausedAt === null ? "pause" : "resume"}`}>
-                  <button class="btn ghost sm" aria-label={`${t(key.pausedAt === null ? "pause" : "resume")}: ${key.name}`}>
-                    {t(key.pausedAt === null ? "pause" : "resume")}
-                  </button>
-                </form>
-                {!key.isReplaced && key.pausedAt === null && (key.expiresAt ?? Infinity) > now && (
-                  <a class="btn ghost sm" href={`/console/keys/${key.id}/rotate`} aria-label={`${t("rotate")}: ${key.name}`}>
-                    {t("rotate")}
-                  </a>
-                )}
-                <a
-                  class="btn ghost sm danger"
-                  href={`/console/keys/${key.id}/delete`}
-                  aria-label={`${t("delete")}: ${key.name} ${key.prefix}…`}
-                >
-                  {t("delete")}
-                </a>
-              </span>
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    />
   );
 };
 

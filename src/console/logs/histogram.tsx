@@ -3,7 +3,7 @@
 import { type RequestCounts, type Result, results } from "../../db/requests.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 const height = 72;
 /** Of the ten units of a part, its bar takes eight. */
@@ -76,26 +76,25 @@ export const Histogram = ({ parts, since, until, isNow, to }: HistogramProps) =>
       </div>
       <details class="more">
         <summary>{t("logs_by_time")}</summary>
-        <Table
+        <DataTable
           label={t("logs_by_time")}
-          columns={[t("admin_from_utc"), ...results.map((result) => ({ name: t(`logs_${result}`), isNumber: true }))]}
-        >
-          {parts.map(
-            (part, at) =>
-              total(part) > 0 && (
-                <tr>
-                  <th scope="row">
-                    <a href={to(begin(at), begin(at + 1))}>
-                      <time datetime={new Date(begin(at)).toISOString()}>{name(begin(at))}</time>
-                    </a>
-                  </th>
-                  {results.map((result) => (
-                    <td class="num">{count(part[result])}</td>
-                  ))}
-                </tr>
+          rows={parts.map((part, at) => ({ part, at })).filter(({ part }) => total(part) > 0)}
+          columns={[
+            {
+              name: t("admin_from_utc"),
+              cell: ({ at }) => (
+                <a href={to(begin(at), begin(at + 1))}>
+                  <time datetime={new Date(begin(at)).toISOString()}>{name(begin(at))}</time>
+                </a>
               ),
-          )}
-        </Table>
+            },
+            ...results.map((result) => ({
+              name: t(`logs_${result}`),
+              isNumber: true,
+              cell: ({ part }: { part: Record<Result, number> }) => count(part[result]),
+            })),
+          ]}
+        />
       </details>
     </div>
   );

@@ -11,7 +11,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
-import { Facts, Table } from "../parts/table.tsx";
+import { DataTable, Facts } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { samplePath } from "../site/sample.tsx";
 import { buildQuery } from "../tasks/search.ts";
@@ -199,6 +199,22 @@ const Cards = ({ found }: { found: Shown[] }) => {
   );
 };
 
+/** What the work costs with a model, and with its dearest quality. */
+const WorkCost = ({ of: { choice, kind }, amounts }: { of: Shown; amounts: Work }) => {
+  const { t } = useAround();
+  const [usual, highest] = costsOf(choice, amounts);
+  return (
+    <>
+      {usual === undefined ? "–" : <Money millionths={usual} />}
+      {highest !== undefined && (
+        <div class="meta">
+          {t(kind === "image" ? "model_can_hd" : "model_can_1080p")}: <Money millionths={highest} />
+        </div>
+      )}
+    </>
+  );
+};
+
 /** The calculator, and every model with what the work costs. */
 const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amounts: Work }) => {
   const { t } = useAround();
@@ -228,54 +244,40 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
         </form>
       </section>
       <section>
-        <Table
+        <DataTable
           label={t("models")}
+          rows={found}
           columns={[
-            t("model"),
-            { name: t("model_can"), isExtra: true },
-            { name: t("site_price"), isExtra: true },
-            { name: t("usual_time"), isNumber: true, isExtra: true },
-            { name: t("model_success"), isNumber: true, isExtra: true },
-            { name: t("model_work_cost"), isNumber: true },
-          ]}
-        >
-          {found.map((shown) => {
-            const { choice, kind, can, prices } = shown;
-            const [usual, highest] = costsOf(choice, amounts);
-            return (
-              <tr>
-                <th scope="row">
-                  <a class="plain" href={`${path}/${choice.model}`}>
-                    {choice.model}
+            {
+              name: t("model"),
+              cell: (shown) => (
+                <>
+                  <a class="plain" href={`${path}/${shown.choice.model}`}>
+                    {shown.choice.model}
                   </a>{" "}
                   <State of={shown} />
                   <br />
-                  <span class="meta">{[choice.title, t(`model_group_${kind}`)].filter(Boolean).join(" · ")}</span>
-                </th>
-                <td class="hide-s wrap meta">{can.map(({ text }) => text).join(", ") || "–"}</td>
-                <td class="hide-s wrap num">
-                  {prices.map(([unit, amount]) => (
-                    <div>
-                      {amount} <span class="muted">{unit}</span>
-                    </div>
-                  ))}
-                </td>
-                <td class="num hide-s">{useTime(shown)}</td>
-                <td class="num hide-s">
-                  <Success lately={shown.lately} />
-                </td>
-                <td class="num">
-                  {usual === undefined ? "–" : <Money millionths={usual} />}
-                  {highest !== undefined && (
-                    <div class="meta">
-                      {t(kind === "image" ? "model_can_hd" : "model_can_1080p")}: <Money millionths={highest} />
-                    </div>
-                  )}
-                </td>
-              </tr>
-            );
-          })}
-        </Table>
+                  <span class="meta">{[shown.choice.title, t(`model_group_${shown.kind}`)].filter(Boolean).join(" · ")}</span>
+                </>
+              ),
+            },
+            { name: t("model_can"), isExtra: true, class: "wrap meta", cell: ({ can }) => can.map(({ text }) => text).join(", ") || "–" },
+            {
+              name: t("site_price"),
+              isExtra: true,
+              class: "wrap num",
+              cell: ({ prices }) =>
+                prices.map(([unit, amount]) => (
+                  <div>
+                    {amount} <span class="muted">{unit}</span>
+                  </div>
+                )),
+            },
+            { name: t("usual_time"), isNumber: true, isExtra: true, cell: (shown) => useTime(shown) },
+            { name: t("model_success"), isNumber: true, isExtra: true, cell: ({ lately }) => <Success lately={lately} /> },
+            { name: t("model_work_cost"), isNumber: true, cell: (shown) => <WorkCost of={shown} amounts={amounts} /> },
+          ]}
+        />
       </section>
     </>
   );

@@ -7,7 +7,7 @@ import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { StatusPill } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { taskPrompt, type TaskData } from "../answers.ts";
 import type { Preview } from "../tasks/previews.ts";
 import { TileFace } from "../tasks/tile.tsx";
@@ -97,31 +97,27 @@ export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<s
 
 export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
   const { t, language } = useAround();
-  const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
     <div>
       <div class="sub">
         <h2>{t("models_this_month")}</h2>
       </div>
-      {uses.length === 0 ? (
-        <p class="muted">{t("nothing_this_month")}</p>
-      ) : (
-        <Table
-          label={t("models_this_month")}
-          columns={[t("model"), number(t("runs")), number(t("completed_part"), true), number(t("spent"))]}
-        >
-          {uses.map(({ model, runs, completed, charged }) => (
-            <tr>
-              <th scope="row">{model}</th>
-              <td class="num">{runs.toLocaleString(language)}</td>
-              <td class="num hide-s">{percentText(language, completed / runs)}</td>
-              <td class="num">
-                <Money millionths={charged} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <DataTable
+        label={t("models_this_month")}
+        none={t("nothing_this_month")}
+        rows={uses}
+        columns={[
+          { name: t("model"), cell: ({ model }) => model },
+          { name: t("runs"), isNumber: true, cell: ({ runs }) => runs.toLocaleString(language) },
+          {
+            name: t("completed_part"),
+            isNumber: true,
+            isExtra: true,
+            cell: ({ completed, runs }) => percentText(language, completed / runs),
+          },
+          { name: t("spent"), isNumber: true, cell: ({ charged }) => <Money millionths={charged} /> },
+        ]}
+      />
     </div>
   );
 };
@@ -133,28 +129,27 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
       <div class="sub">
         <h2>{t("latest_failures")}</h2>
       </div>
-      {tasks.length === 0 ? (
-        <p class="muted">{t("no_failures")}</p>
-      ) : (
-        <Table label={t("latest_failures")} columns={[t("task"), t("status"), { name: t("created"), isNumber: true, isExtra: true }]}>
-          {tasks.map((task) => (
-            <tr>
-              <th scope="row" class="cut">
+      <DataTable
+        label={t("latest_failures")}
+        none={t("no_failures")}
+        rows={tasks}
+        columns={[
+          {
+            name: t("task"),
+            class: "cut",
+            cell: (task) => (
+              <>
                 <a class="plain" href={taskPath(task)}>
                   <Title task={task} />
                 </a>
                 {task.error && <span class="meta path clip">{task.error.message}</span>}
-              </th>
-              <td>
-                <StatusPill task={task} />
-              </td>
-              <td class="num hide-s">
-                <DateTime ms={1000 * task.created_at} />
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+              </>
+            ),
+          },
+          { name: t("status"), cell: (task) => <StatusPill task={task} /> },
+          { name: t("created"), isNumber: true, isExtra: true, cell: (task) => <DateTime ms={1000 * task.created_at} /> },
+        ]}
+      />
     </div>
   );
 };

@@ -3,7 +3,7 @@
 import type { Child } from "hono/jsx";
 import { useAround } from "./context.ts";
 import { TimeOfDay } from "./date-time.tsx";
-import { Table } from "./table.tsx";
+import { DataTable } from "./table.tsx";
 
 interface Attempt {
   /** Seconds since the epoch. */
@@ -23,21 +23,16 @@ export function AttemptTable<A extends Attempt>({ label, attempts, outcome }: Pr
   if (attempts.length === 0) return null;
   return (
     <div class="gap0">
-      <Table
+      <DataTable
         label={label}
-        columns={["#", t("callback_result"), { name: t("callback_took"), isNumber: true }, { name: t("callback_when"), isNumber: true }]}
-      >
-        {attempts.map((attempt, at) => (
-          <tr>
-            <th scope="row">{at + 1}</th>
-            <td>{outcome(attempt)}</td>
-            <td class="num">{attempt.ms} ms</td>
-            <td class="num">
-              <TimeOfDay ms={1000 * attempt.at} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+        rows={attempts}
+        columns={[
+          { name: "#", cell: (_, at) => at + 1 },
+          { name: t("callback_result"), cell: outcome },
+          { name: t("callback_took"), isNumber: true, cell: ({ ms }) => `${ms} ms` },
+          { name: t("callback_when"), isNumber: true, cell: ({ at }) => <TimeOfDay ms={1000 * at} /> },
+        ]}
+      />
     </div>
   );
 }

@@ -2,18 +2,19 @@
 
 import type { Child } from "hono/jsx";
 
-export interface Column {
+/** The look of a column, in its head and in each row. */
+interface Head {
   /** Empty for columns of buttons and links. */
   name: string;
   isNumber?: boolean;
-  /** Hidden in narrow windows, in the head here and in each row by the class `hide-s`. */
+  /** Hidden in narrow windows, in the head and in each row by the class `hide-s`. */
   isExtra?: boolean;
 }
 
 interface TableProps {
   /** Its name for screen readers. */
   label: string;
-  columns: (string | Column)[];
+  columns: (string | Head)[];
   class?: string;
   id?: string;
   /** Its rows. */
@@ -21,7 +22,7 @@ interface TableProps {
   foot?: Child;
 }
 
-const columnClass = ({ isNumber, isExtra }: Column) => [isNumber && "num", isExtra && "hide-s"].filter(Boolean).join(" ") || undefined;
+const headClass = ({ isNumber, isExtra }: Head) => [isNumber && "num", isExtra && "hide-s"].filter(Boolean).join(" ") || undefined;
 
 /** A table that scrolls by itself if it is too wide, also by keyboard. */
 export const Table = ({ label, columns, class: name, id, children, foot }: TableProps) => (
@@ -34,9 +35,9 @@ export const Table = ({ label, columns, class: name, id, children, foot }: Table
               .map((column) => (typeof column === "string" ? { name: column } : column))
               .map((column) =>
                 column.name === "" ? (
-                  <td class={columnClass(column)} />
+                  <td class={headClass(column)} />
                 ) : (
-                  <th scope="col" class={columnClass(column)}>
+                  <th scope="col" class={headClass(column)}>
                     {column.name}
                   </th>
                 ),
@@ -49,6 +50,46 @@ export const Table = ({ label, columns, class: name, id, children, foot }: Table
     </div>
   </div>
 );
+
+/** A column: its head, and its cell in each row. */
+interface Column<Row> extends Head {
+  /** Further classes of its cells. */
+  class?: string;
+  cell: (row: Row, at: number) => Child;
+}
+
+interface DataTableProps<Row> extends Omit<TableProps, "columns" | "children"> {
+  /** The first one names the row. */
+  columns: (Column<Row> | false)[];
+  rows: readonly Row[];
+  /** Shown in place of a table without rows. */
+  none?: string;
+}
+
+const cellClass = (column: Head & { class?: string }) => [headClass(column), column.class].filter(Boolean).join(" ") || undefined;
+
+/** A table whose rows are alike. */
+export function DataTable<Row>({ columns, rows, none, ...table }: DataTableProps<Row>) {
+  const shown = columns.filter((column) => column !== false);
+  if (rows.length === 0 && none !== undefined) return <p class="muted">{none}</p>;
+  return (
+    <Table {...table} columns={shown}>
+      {rows.map((row, at) => (
+        <tr>
+          {shown.map((column, place) =>
+            place === 0 ? (
+              <th scope="row" class={cellClass(column)}>
+                {column.cell(row, at)}
+              </th>
+            ) : (
+              <td class={cellClass(column)}>{column.cell(row, at)}</td>
+            ),
+          )}
+        </tr>
+      ))}
+    </Table>
+  );
+}
 
 /** Large key numbers, each with its label and a small line below. */
 export const Stats = ({ of, isSmall }: { of: (readonly [name: Child, figure: Child, small?: Child])[]; isSmall?: boolean }) => (

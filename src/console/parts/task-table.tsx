@@ -4,31 +4,29 @@ import type { TaskData } from "../answers.ts";
 import { cutId } from "./ids.ts";
 import { DateTime } from "./date-time.tsx";
 import { StatusPill } from "./status.tsx";
-import { Table } from "./table.tsx";
+import { DataTable } from "./table.tsx";
 import { useAround } from "./context.ts";
 
 /** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
 export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {
   const { t } = useAround();
-  const columns = [t("task"), { name: t("model"), isExtra: true }, t("status"), { name: t("created"), isNumber: true }];
   return (
-    <Table label={t("latest_tasks")} columns={columns}>
-      {tasks.map((task) => (
-        <tr>
-          <th scope="row">
-            <a href={`${path}/${task.id}`}>
-              <code title={task.id}>{cutId(task.id)}</code>
+    <DataTable
+      label={t("latest_tasks")}
+      rows={tasks}
+      columns={[
+        {
+          name: t("task"),
+          cell: ({ id }) => (
+            <a href={`${path}/${id}`}>
+              <code title={id}>{cutId(id)}</code>
             </a>
-          </th>
-          <td class="hide-s">{task.model}</td>
-          <td>
-            <StatusPill task={task} />
-          </td>
-          <td class="num">
-            <DateTime ms={1000 * task.created_at} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+          ),
+        },
+        { name: t("model"), isExtra: true, cell: ({ model }) => model },
+        { name: t("status"), cell: (task) => <StatusPill task={task} /> },
+        { name: t("created"), isNumber: true, cell: (task) => <DateTime ms={1000 * task.created_at} /> },
+      ]}
+    />
   );
 };

@@ -6,7 +6,7 @@ import type { Kind } from "../../catalog/models.ts";
 import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { alert } from "../../base/log.ts";
 import { Pill } from "../parts/status.tsx";
-import { Facts, Table } from "../parts/table.tsx";
+import { DataTable, Facts } from "../parts/table.tsx";
 import { docsPage } from "./docs-page.tsx";
 
 const hourMs = 3_600_000;
@@ -76,7 +76,6 @@ function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Pro
   const { t, language } = c.var;
   const pill = (state: State) => <Pill {...looks[state]} text={t(`status_${state}`)} />;
   const percent = (rate: number) => percentText(language, rate);
-  const columns = [t("kind"), { name: t("status_completed"), isNumber: true }, { name: t("status_median"), isNumber: true }];
   return docsPage(c, {
     title: t("status_page"),
     description: t("status_lead"),
@@ -98,15 +97,19 @@ function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Pro
         {kinds.length === 0 ? (
           <p>{t("status_none")}</p>
         ) : (
-          <Table label={t("status_page")} columns={columns}>
-            {kinds.map(({ kind, completionRate, medianSeconds }) => (
-              <tr>
-                <th scope="row">{t(`kind_${kind as Kind | "chat"}`)}</th>
-                <td class="num">{percent(completionRate)}</td>
-                <td class="num">{medianSeconds === null ? "–" : t("length_seconds", { seconds: medianSeconds })}</td>
-              </tr>
-            ))}
-          </Table>
+          <DataTable
+            label={t("status_page")}
+            rows={kinds}
+            columns={[
+              { name: t("kind"), cell: ({ kind }) => t(`kind_${kind as Kind | "chat"}`) },
+              { name: t("status_completed"), isNumber: true, cell: ({ completionRate }) => percent(completionRate) },
+              {
+                name: t("status_median"),
+                isNumber: true,
+                cell: ({ medianSeconds }) => (medianSeconds === null ? "–" : t("status_seconds", { seconds: medianSeconds })),
+              },
+            ]}
+          />
         )}
         <p class="hint">{t("status_hint")}</p>
       </>

@@ -8,7 +8,7 @@ import { dateText } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import type { WalletView } from "../../wallet/limits.ts";
 
 interface Limit {
@@ -62,49 +62,38 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
           </a>
         )}
       </div>
-      {limits.length === 0 ? (
-        <p class="muted">{t("usage_no_budgets")}</p>
-      ) : (
-        <Table
-          label={t("usage_budgets")}
-          columns={[
-            t("usage_for"),
-            t("usage_limit"),
-            { name: "", isExtra: true },
-            { name: t("usage_spent"), isNumber: true, isExtra: true },
-            { name: t("usage_left"), isNumber: true },
-            { name: t("usage_reached"), isExtra: true },
-          ]}
-        >
-          {limits.map(({ name, amount, spent, window, until }) => (
-            <tr>
-              <th scope="row" class="cut">
-                {name}
-              </th>
-              <td>
-                <Filled message={`usage_limit_${window}`} by={{ amount: <Money millionths={amount} /> }} />
-              </td>
-              <td class="hide-s">
-                <progress
-                  class={spent >= 0.9 * amount ? "quota warn" : "quota"}
-                  max={Math.max(1, amount)}
-                  value={Math.min(spent, amount)}
-                  aria-label={`${t("used")}: ${name}`}
-                />
-              </td>
-              <td class="num hide-s">
-                <Money millionths={spent} />
-              </td>
-              <td class="num">
-                <Money millionths={Math.max(0, amount - spent)} />
-              </td>
-              <td class="hide-s wrap">
-                {until === undefined ? t("usage_refuse") : t("usage_refuse_until", { day: dateText(language, until) })}
-              </td>
-            </tr>
-          ))}
-        </Table>
-      )}
+      <DataTable
+        label={t("usage_budgets")}
+        none={t("usage_no_budgets")}
+        rows={limits}
+        columns={[
+          { name: t("usage_for"), class: "cut", cell: ({ name }) => name },
+          {
+            name: t("usage_limit"),
+            cell: ({ window, amount }) => <Filled message={`usage_limit_${window}`} by={{ amount: <Money millionths={amount} /> }} />,
+          },
+          {
+            name: "",
+            isExtra: true,
+            cell: ({ name, amount, spent }) => (
+              <progress
+                class={spent >= 0.9 * amount ? "quota warn" : "quota"}
+                max={Math.max(1, amount)}
+                value={Math.min(spent, amount)}
+                aria-label={`${t("used")}: ${name}`}
+              />
+            ),
+          },
+          { name: t("usage_spent"), isNumber: true, isExtra: true, cell: ({ spent }) => <Money millionths={spent} /> },
+          { name: t("usage_left"), isNumber: true, cell: ({ amount, spent }) => <Money millionths={Math.max(0, amount - spent)} /> },
+          {
+            name: t("usage_reached"),
+            isExtra: true,
+            class: "wrap",
+            cell: ({ until }) => (until === undefined ? t("usage_refuse") : t("usage_refuse_until", { day: dateText(language, until) })),
+          },
+        ]}
+      />
     </>
   );
 };

@@ -5,7 +5,7 @@ import type { ModelUse, Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/date-time.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable, Table } from "../parts/table.tsx";
 import { Chart, type Series, toSeries } from "./chart.tsx";
 
 const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
@@ -45,14 +45,25 @@ const ByModel = ({ series, uses }: { series: Series[]; uses: ModelUse[] }) => {
   const total = series.reduce((all, { charged }) => all + charged, 0);
   const share = (charged: number) => percentText(language, charged / total);
   return (
-    <Table
+    <DataTable
       id="by-model"
       label={t("usage_by_model")}
+      rows={[...series, ...free]}
       columns={[
-        t("model"),
-        { name: t("usage_runs"), isNumber: true },
-        { name: t("usage_share"), isNumber: true, isExtra: true },
-        { name: t("usage_charged"), isNumber: true },
+        {
+          name: t("model"),
+          cell: ({ model, colour }) => (
+            <span class="row">
+              <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
+                {colour !== "" && <rect class={colour} width="10" height="10" rx="2" />}
+              </svg>
+              {model ?? t("usage_others")}
+            </span>
+          ),
+        },
+        { name: t("usage_runs"), isNumber: true, cell: ({ of }) => runsOf(of).toLocaleString(language) },
+        { name: t("usage_share"), isNumber: true, isExtra: true, cell: ({ charged }) => share(charged) },
+        { name: t("usage_charged"), isNumber: true, cell: ({ charged }) => <Money millionths={charged} /> },
       ]}
       foot={
         <tr>
@@ -64,25 +75,7 @@ const ByModel = ({ series, uses }: { series: Series[]; uses: ModelUse[] }) => {
           </td>
         </tr>
       }
-    >
-      {[...series, ...free].map(({ model, colour, charged, of }) => (
-        <tr>
-          <th scope="row">
-            <span class="row">
-              <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
-                {colour !== "" && <rect class={colour} width="10" height="10" rx="2" />}
-              </svg>
-              {model ?? t("usage_others")}
-            </span>
-          </th>
-          <td class="num">{runsOf(of).toLocaleString(language)}</td>
-          <td class="num hide-s">{share(charged)}</td>
-          <td class="num">
-            <Money millionths={charged} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    />
   );
 };
 

@@ -7,7 +7,7 @@ import { askGateway, nothingHere } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { type Period, toDate } from "./period.tsx";
 
 const groups = ["key", "reference"] as const;
@@ -73,30 +73,18 @@ export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | un
         </nav>
       </div>
       {rows === undefined && <p class="muted">{t("usage_too_many")}</p>}
-      {rows?.length === 0 && <p class="muted">{t("usage_nothing")}</p>}
-      {rows !== undefined && rows.length > 0 && (
-        <Table
+      {rows && (
+        <DataTable
           label={t(`usage_by_${group}`)}
+          none={t("usage_nothing")}
+          rows={rows.slice(0, maxRows)}
           columns={[
-            t(`usage_${group}`),
-            { name: t("completed"), isNumber: true, isExtra: true },
-            { name: t("failed_status"), isNumber: true, isExtra: true },
-            { name: t("usage_charged"), isNumber: true },
+            { name: t(`usage_${group}`), class: "cut", cell: ({ name }) => name ?? t("usage_no_reference") },
+            { name: t("completed"), isNumber: true, isExtra: true, cell: ({ completed }) => completed.toLocaleString(language) },
+            { name: t("failed_status"), isNumber: true, isExtra: true, cell: ({ failed }) => failed.toLocaleString(language) },
+            { name: t("usage_charged"), isNumber: true, cell: ({ charged }) => <Money millionths={charged} /> },
           ]}
-        >
-          {rows.slice(0, maxRows).map(({ name, charged, completed, failed }) => (
-            <tr>
-              <th scope="row" class="cut">
-                {name ?? t("usage_no_reference")}
-              </th>
-              <td class="num hide-s">{completed.toLocaleString(language)}</td>
-              <td class="num hide-s">{failed.toLocaleString(language)}</td>
-              <td class="num">
-                <Money millionths={charged} />
-              </td>
-            </tr>
-          ))}
-        </Table>
+        />
       )}
     </>
   );

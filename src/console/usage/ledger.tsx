@@ -7,9 +7,10 @@ import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { reasonText } from "../batches/state.tsx";
 import { Pill, StatusPill } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 
 const kinds = ["image", "video", "character", "remix", "chat"] as const;
+const isKnown = (kind: string): kind is (typeof kinds)[number] => kinds.some((known) => known === kind);
 
 const Outcome = ({ outcome }: { outcome: string | null }) => {
   const { t } = useAround();
@@ -23,61 +24,35 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
   );
 };
 
-/** An amount, or a dash if it is not known yet. */
-const Amount = ({ of }: { of: number | null }) => (of === null ? <>–</> : <Money millionths={of} />);
+/** The id of a task, with a link to its page; a chat has none. */
+const TaskId = ({ entry: { taskId, kind } }: { entry: Entry }) => {
+  const id = <code title={taskId}>{cutId(taskId)}</code>;
+  return kind === "chat" ? id : <a href={`/console/tasks/${taskId}`}>{id}</a>;
+};
 
 export const Ledger = ({ entries }: { entries: Entry[] }) => {
   const { t } = useAround();
-  if (entries.length === 0) return <p class="muted">{t("usage_no_charges")}</p>;
-  const number = (name: string, isExtra = false) => ({ name, isNumber: true, isExtra });
   return (
-    <Table
+    <DataTable
       label={t("usage_charges")}
+      none={t("usage_no_charges")}
+      rows={entries}
       columns={[
-        t("usage_submitted"),
-        { name: t("kind"), isExtra: true },
-        t("model"),
-        { name: t("task"), isExtra: true },
-        { name: t("usage_key"), isExtra: true },
-        number(t("reserved"), true),
-        number(t("usage_charged")),
-        number(t("usage_returned"), true),
-        { name: t("status"), isExtra: true },
+        { name: t("usage_submitted"), cell: ({ at }) => <DateTime ms={at} /> },
+        { name: t("kind"), isExtra: true, cell: ({ kind }) => (isKnown(kind) ? t(`usage_${kind}`) : kind) },
+        { name: t("model"), cell: ({ model }) => model },
+        { name: t("task"), isExtra: true, cell: (entry) => <TaskId entry={entry} /> },
+        { name: t("usage_key"), isExtra: true, class: "wrap", cell: ({ keyName }) => keyName },
+        { name: t("reserved"), isNumber: true, isExtra: true, cell: ({ held }) => <Money millionths={held} /> },
+        { name: t("usage_charged"), isNumber: true, cell: ({ charged }) => (charged === null ? "–" : <Money millionths={charged} />) },
+        {
+          name: t("usage_returned"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ held, charged }) => (charged === null ? "–" : <Money millionths={held - charged} />),
+        },
+        { name: t("status"), isExtra: true, cell: ({ outcome }) => <Outcome outcome={outcome} /> },
       ]}
-    >
-      {entries.map((entry) => (
-        <Row entry={entry} />
-      ))}
-    </Table>
-  );
-};
-
-const Row = ({ entry }: { entry: Entry }) => {
-  const { t } = useAround();
-  const { taskId, model, keyName, held, charged } = entry;
-  const kind = kinds.find((name) => name === entry.kind);
-  const id = <code title={taskId}>{cutId(taskId)}</code>;
-  return (
-    <tr>
-      <th scope="row">
-        <DateTime ms={entry.at} />
-      </th>
-      <td class="hide-s">{kind ? t(`usage_${kind}`) : entry.kind}</td>
-      <td>{model}</td>
-      <td class="hide-s">{kind === "chat" ? id : <a href={`/console/tasks/${taskId}`}>{id}</a>}</td>
-      <td class="hide-s wrap">{keyName}</td>
-      <td class="num hide-s">
-        <Amount of={held} />
-      </td>
-      <td class="num">
-        <Amount of={charged} />
-      </td>
-      <td class="num hide-s">
-        <Amount of={charged === null ? null : held - charged} />
-      </td>
-      <td class="hide-s">
-        <Outcome outcome={entry.outcome} />
-      </td>
-    </tr>
+    />
   );
 };

@@ -8,7 +8,7 @@ import { askGateway } from "../frame.tsx";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
-import { Table } from "../parts/table.tsx";
+import { DataTable } from "../parts/table.tsx";
 import { taskTitle } from "../tasks/answers.ts";
 
 /** The number of newest tasks that are read, because a callback is part of its task's record. */
@@ -42,61 +42,63 @@ export function summarize(deliveries: Delivery[]): { delivered: number; failed: 
   };
 }
 
-const Row = ({ delivery: { task, callback } }: { delivery: Delivery }) => {
-  const { t } = useAround();
-  const { state, step, attempts } = callback;
+/** The answer to the last attempt, or why no other follows. */
+const Outcome = ({ callback: { state, step, attempts } }: { callback: Callback }) => {
   const last = attempts.at(-1);
-  const title = taskTitle(task, t);
-  return (
-    <tr>
-      <th scope="row" class="cut">
-        <a class="plain" href={`/console/tasks/${task.id}#callback`} title={taskPrompt(task)}>
-          {title}
-        </a>
-      </th>
-      <td class="hide-s">
-        <code class="id">task.{task.status}</code>
-      </td>
-      <td>
-        {state === "delivered" && last ? (
-          <AttemptResult attempt={last} />
-        ) : (
-          <CallbackState state={state} nextAt={step?.do === "wait" ? step.at : undefined} />
-        )}
-      </td>
-      <td class="num hide-s">{attempts.length}</td>
-      <td class="num hide-s">{last ? `${last.status ?? t(`fault_${last.fault ?? "interrupted"}`)} · ${last.ms} ms` : "–"}</td>
-      <td class="num hide-s">{last ? <DateTime ms={last.at} /> : "–"}</td>
-      <td class="num">
-        <form method="post" action={`/console/webhooks/resend/${task.id}`}>
-          <button class="btn ghost sm" aria-label={t("resend_task", { title })}>
-            {t("resend")}
-          </button>
-        </form>
-      </td>
-    </tr>
-  );
+  if (state === "delivered" && last) return <AttemptResult attempt={last} />;
+  return <CallbackState state={state} nextAt={step?.do === "wait" ? step.at : undefined} />;
 };
 
 export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
   const { t } = useAround();
-  if (deliveries.length === 0) return <p class="muted">{t("deliveries_none")}</p>;
   return (
-    <Table
+    <DataTable
       label={t("deliveries")}
+      none={t("deliveries_none")}
+      rows={deliveries}
       columns={[
-        t("task"),
-        { name: t("delivery_event"), isExtra: true },
-        t("callback_result"),
-        { name: t("delivery_tries"), isNumber: true, isExtra: true },
-        { name: t("delivery_answer"), isNumber: true, isExtra: true },
-        { name: t("callback_when"), isNumber: true, isExtra: true },
-        "",
+        {
+          name: t("task"),
+          class: "cut",
+          cell: ({ task }) => (
+            <a class="plain" href={`/console/tasks/${task.id}#callback`} title={taskPrompt(task)}>
+              {taskTitle(task, t)}
+            </a>
+          ),
+        },
+        { name: t("delivery_event"), isExtra: true, cell: ({ task }) => <code class="id">task.{task.status}</code> },
+        { name: t("callback_result"), cell: ({ callback }) => <Outcome callback={callback} /> },
+        { name: t("delivery_tries"), isNumber: true, isExtra: true, cell: ({ callback }) => callback.attempts.length },
+        {
+          name: t("delivery_answer"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ callback }) => {
+            const last = callback.attempts.at(-1);
+            return last ? `${last.status ?? t(`fault_${last.fault ?? "interrupted"}`)} · ${last.ms} ms` : "–";
+          },
+        },
+        {
+          name: t("callback_when"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ callback }) => {
+            const last = callback.attempts.at(-1);
+            return last ? <DateTime ms={last.at} /> : "–";
+          },
+        },
+        {
+          name: "",
+          isNumber: true,
+          cell: ({ task }) => (
+            <form method="post" action={`/console/webhooks/resend/${task.id}`}>
+              <button class="btn ghost sm" aria-label={t("resend_task", { title: taskTitle(task, t) })}>
+                {t("resend")}
+              </button>
+            </form>
+          ),
+        },
       ]}
-    >
-      {deliveries.map((delivery) => (
-        <Row delivery={delivery} />
-      ))}
-    </Table>
+    />
   );
 };

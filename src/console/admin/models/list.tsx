@@ -17,7 +17,7 @@ import { dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
-import { Table } from "../../parts/table.tsx";
+import { DataTable } from "../../parts/table.tsx";
 import { buildQuery } from "../../tasks/search.ts";
 import { adminPage } from "../frame.tsx";
 import { Share } from "../margins.tsx";
@@ -131,23 +131,14 @@ const Costs = ({ c, row: { model, upstreams } }: { c: ConsoleContext; row: Row }
 const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { t, language } = useAround();
   return (
-    <Table
+    <DataTable
       label={t("models")}
       class="priced"
+      rows={rows}
       columns={[
-        t("model"),
-        { name: t("admin_model_state"), isExtra: true },
-        { name: t("admin_model_price"), isNumber: true },
-        { name: t("admin_margin_cost"), isNumber: true, isExtra: true },
-        { name: t("admin_model_margin"), isNumber: true, isExtra: true },
-        { name: t("admin_model_runs"), isNumber: true, isExtra: true },
-        { name: t("completed"), isNumber: true, isExtra: true },
-        { name: t("admin_routes"), isExtra: true },
-      ]}
-    >
-      {rows.map((row) => (
-        <tr>
-          <th scope="row">
+        {
+          name: t("model"),
+          cell: (row) => (
             <span class="thing">
               <Icon name={familyIcons[row.model.family]} />
               <span>
@@ -162,38 +153,45 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
                   <ModelState row={row} />
                   {row.margin && (
                     <span class="meta">
-                      {t("admin_model_margin")} <Share revenue={row.margin.revenue} cost={row.margin.cost} />
+                      {t("admin_model_margin")} <Share {...row.margin} />
                     </span>
                   )}
                 </span>
               </span>
             </span>
-          </th>
-          <td class="hide-s">
-            <ModelState row={row} />
-          </td>
-          <td class="num">
-            <Prices c={c} model={row.model} />
-          </td>
-          <td class="num hide-s">
-            <Costs c={c} row={row} />
-          </td>
-          <td class="num hide-s">{row.margin ? <Share revenue={row.margin.revenue} cost={row.margin.cost} /> : "–"}</td>
-          <td class="num hide-s">{row.margin ? (row.margin.completed + row.margin.failed).toLocaleString(language) : "–"}</td>
-          <td class="num hide-s">
-            {row.margin ? percentText(language, row.margin.completed / (row.margin.completed + row.margin.failed)) : "–"}
-          </td>
-          <td class="hide-s wrap">
-            {row.health.usable} / {row.health.routes.length}
-            <div class="meta">
-              {[
-                ...new Set(row.health.routes.filter(({ state }) => ["used", "last"].includes(state)).map(({ route }) => route.provider)),
-              ].join(", ")}
-            </div>
-          </td>
-        </tr>
-      ))}
-    </Table>
+          ),
+        },
+        { name: t("admin_model_state"), isExtra: true, cell: (row) => <ModelState row={row} /> },
+        { name: t("admin_model_price"), isNumber: true, cell: ({ model }) => <Prices c={c} model={model} /> },
+        { name: t("admin_margin_cost"), isNumber: true, isExtra: true, cell: (row) => <Costs c={c} row={row} /> },
+        { name: t("admin_model_margin"), isNumber: true, isExtra: true, cell: ({ margin }) => (margin ? <Share {...margin} /> : "–") },
+        {
+          name: t("admin_model_runs"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ margin }) => (margin ? (margin.completed + margin.failed).toLocaleString(language) : "–"),
+        },
+        {
+          name: t("completed"),
+          isNumber: true,
+          isExtra: true,
+          cell: ({ margin }) => (margin ? percentText(language, margin.completed / (margin.completed + margin.failed)) : "–"),
+        },
+        {
+          name: t("admin_routes"),
+          isExtra: true,
+          class: "wrap",
+          cell: ({ health: { usable, routes } }) => (
+            <>
+              {usable} / {routes.length}
+              <div class="meta">
+                {[...new Set(routes.filter(({ state }) => ["used", "last"].includes(state)).map(({ route }) => route.provider))].join(", ")}
+              </div>
+            </>
+          ),
+        },
+      ]}
+    />
   );
 };
 
