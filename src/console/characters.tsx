@@ -10,6 +10,7 @@ import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { DateTime } from "./parts/date-time.tsx";
 import { Problem } from "./parts/note.tsx";
+import { Pager } from "./parts/pager.tsx";
 import { readChoices } from "./playground/choices.ts";
 
 async function list(c: ConsoleContext) {
@@ -36,20 +37,10 @@ async function list(c: ConsoleContext) {
           ))}
         </ul>
       )}
-      {(after !== undefined || hasMore) && (
-        <p class="pager">
-          {after !== undefined && (
-            <a class="btn sm" href="/console/characters">
-              {t("newest")}
-            </a>
-          )}
-          {hasMore && (
-            <a class="btn sm push" href={`/console/characters?after=${found.at(-1)?.id}`}>
-              {t("older")}
-            </a>
-          )}
-        </p>
-      )}
+      <Pager
+        first={after === undefined ? undefined : "/console/characters"}
+        next={hasMore ? `/console/characters?after=${found.at(-1)?.id}` : undefined}
+      />
     </>,
     200,
     {

@@ -11,6 +11,7 @@ import { pageOfConsole } from "../return-to.ts";
 import { isSignOnOnly, singleSignOn } from "../settings.ts";
 import { applyGroups } from "../team/groups.ts";
 import { recordLogins } from "../sign-in-changes.ts";
+import { SectionHead } from "../parts/section-head.tsx";
 
 /** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */
 const problems = {
@@ -85,9 +86,7 @@ export async function loginsSection(c: ConsoleContext) {
   if (logins.length === 0) return null;
   return (
     <section>
-      <div class="sub">
-        <h2>{t("logins")}</h2>
-      </div>
+      <SectionHead title={t("logins")} />
       <ul class="card flush rows">
         {logins.map((login) => (
           <li>

@@ -13,6 +13,7 @@ import { budgetLeft } from "../keys/budget.tsx";
 import { readBalance } from "../ledger.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Facts } from "../parts/table.tsx";
 import { isSignOnOnly } from "../settings.ts";
 
@@ -48,9 +49,7 @@ async function budgetSection(c: ConsoleContext) {
   if (!budget) return null;
   return (
     <section>
-      <div class="sub">
-        <h2>{t("budget")}</h2>
-      </div>
+      <SectionHead title={t("budget")} />
       <p class="muted">{t("budget_of_account")}</p>
       <Facts
         of={[
@@ -82,9 +81,7 @@ async function accountPage(c: ConsoleContext) {
       )}
       {await sessionsSection(c)}
       <section>
-        <div class="sub">
-          <h2>{t("language")}</h2>
-        </div>
+        <SectionHead title={t("language")} />
         <form action="/console/language" class="row">
           <select name="to" class="in auto" aria-label={t("language")}>
             {Object.entries(languageNames).map(([code, name]) => (

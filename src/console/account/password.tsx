@@ -6,6 +6,7 @@ import { askAuth, follow } from "../ask-auth.ts";
 import { freshSeconds, maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
 import { authSettings, cookies, readForm, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
 
 const hasPassword = async (c: ConsoleContext): Promise<boolean> =>
@@ -17,9 +18,7 @@ export async function passwordSection(c: ConsoleContext) {
   const known = await hasPassword(c);
   return (
     <section>
-      <div class="sub">
-        <h2>{t(known ? "change_password" : "set_password")}</h2>
-      </div>
+      <SectionHead title={t(known ? "change_password" : "set_password")} />
       <form method="post" action="/console/account/password" class="stack narrow">
         {/* Tells password managers which user the password belongs to. */}
         <input type="text" name="username" value={c.get("user").email} autocomplete="username" readonly hidden />

@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { authSettings, signedIn, nothingHere } from "../frame.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Table } from "../parts/table.tsx";
 
 /** Browsers whose user agent also contains another browser's name come first. */
@@ -34,12 +35,11 @@ export async function sessionsSection(c: ConsoleContext) {
   const sessions = (await listSessions(c)).sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime());
   return (
     <section>
-      <div class="sub">
-        <h2>{t("sessions")}</h2>
+      <SectionHead title={t("sessions")}>
         <form method="post" action="/console/account/sessions/end" class="push">
           <button class="btn sm">{t("sign_out_everywhere")}</button>
         </form>
-      </div>
+      </SectionHead>
       <Table
         label={t("sessions")}
         columns={[t("browser"), { name: t("since"), isExtra: true }, { name: t("last_seen"), isExtra: true }, { name: "", isNumber: true }]}

@@ -15,6 +15,7 @@ import { accountAsked, adminPage, askAs, accountName, notFound } from "./frame.t
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Note, Problem } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
 import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { TaskTable } from "../parts/task-table.tsx";
@@ -112,22 +113,16 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
         </section>
       </div>
       <section>
-        <div class="sub">
-          <h2>{t("admin_moves")}</h2>
-        </div>
+        <SectionHead title={t("admin_moves")} />
         <Moves changes={await listQuotaChanges(DB, account.id, { limit: changesShown })} />
       </section>
       <section>
-        <div class="sub">
-          <h2>{t("api_keys")}</h2>
-        </div>
+        <SectionHead title={t("api_keys")} />
         {await readKeys(c, account)}
       </section>
       {!isRestored && (
         <section>
-          <div class="sub">
-            <h2>{t("latest_tasks")}</h2>
-          </div>
+          <SectionHead title={t("latest_tasks")} />
           {await readLatestTasks(c, account)}
         </section>
       )}

@@ -14,6 +14,7 @@ import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { adminPage, note, operator } from "./frame.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { balanceUnit } from "../settings.ts";
 
@@ -92,13 +93,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
           ]}
         />
       )}
-      {found.length > pageSize && (
-        <p class="pager">
-          <a class="btn sm push" href={`/console/admin/accounts?${next}`} rel="next">
-            {t("admin_next")}
-          </a>
-        </p>
-      )}
+      <Pager next={found.length > pageSize ? `/console/admin/accounts?${next}` : undefined} nextText={t("admin_next")} />
       <section>
         <Fold text={t("admin_open_account")} isOpen={refused !== undefined}>
           <form method="post" action="/console/admin/accounts" class="stack narrow">

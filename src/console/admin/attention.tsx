@@ -15,6 +15,7 @@ import { ClockTime, dateText, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
+import { SectionHead } from "../parts/section-head.tsx";
 import { readHealth, soonMs } from "./route-state.ts";
 import { isLate } from "./task-state.ts";
 
@@ -194,10 +195,7 @@ export const Attention = ({ found, isSwapped }: { found: Found; isSwapped?: bool
   const matters = useMatters(found);
   return (
     <section id="matters" {...(isSwapped && { "hx-swap-oob": "true" })}>
-      <div class="sub">
-        <h2>{t("admin_needs")}</h2>
-        {matters.length > 0 && <span class="tag num">{matters.length}</span>}
-      </div>
+      <SectionHead title={t("admin_needs")}>{matters.length > 0 && <span class="tag num">{matters.length}</span>}</SectionHead>
       {matters.length === 0 ? (
         <p class="muted">{t("admin_needs_none")}</p>
       ) : (

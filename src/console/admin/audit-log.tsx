@@ -3,6 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { listAuditLog } from "../../db/audit-log.ts";
 import { TextField } from "../parts/field.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { buildQuery } from "../tasks/search.ts";
 import { Entries, parsePlace } from "../team/audit-log.tsx";
 import { adminPage } from "./frame.tsx";
@@ -26,13 +27,7 @@ export async function adminAuditLog(c: ConsoleContext) {
       </form>
       <section>
         {shown.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={shown} />}
-        {last && (
-          <p class="pager">
-            <a class="btn sm push" href={`${path}?${buildQuery({ account, after: `${last.at}_${last.id}` })}`}>
-              {t("older")}
-            </a>
-          </p>
-        )}
+        <Pager next={last && `${path}?${buildQuery({ account, after: `${last.at}_${last.id}` })}`} />
       </section>
     </>,
   );

@@ -7,6 +7,7 @@ import { type Margin, type MarginGroup, readMargins } from "../../db/margins.ts"
 import { percentText } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
@@ -123,11 +124,7 @@ async function show(c: ConsoleContext) {
           </nav>
         </div>
         {rows.length === 0 ? (
-          <div class="empty">
-            <Icon name="bars" />
-            <h2>{t("admin_margin_none")}</h2>
-            <p>{t("admin_margin_none_hint")}</p>
-          </div>
+          <Empty icon="bars" title={t("admin_margin_none")} text={t("admin_margin_none_hint")} />
         ) : (
           <div class="stack">
             {days > 1 && <MarginChart rows={byDay} since={first} days={days} />}

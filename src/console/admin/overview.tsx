@@ -15,6 +15,7 @@ import { DateTime, dateText } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Pill } from "../parts/status.tsx";
 import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
@@ -200,12 +201,11 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
   const seconds = (value: number | null) => (value === null ? "–" : t("admin_health_seconds", { seconds: value.toLocaleString(language) }));
   return (
     <section>
-      <div class="sub">
-        <h2>{t("admin_providers")}</h2>
+      <SectionHead title={t("admin_providers")}>
         <a class="push t13" href={`${path}/providers`}>
           {t("admin_all_providers")}
         </a>
-      </div>
+      </SectionHead>
       <DataTable
         label={t("admin_providers")}
         none={t("admin_no_attempts")}
@@ -313,13 +313,12 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
     typeof left !== "number" || left >= (revenue * dayMs) / Math.max(dayMs, Date.now() - first);
   return (
     <section>
-      <div class="sub">
-        <h2>{t("admin_largest")}</h2>
+      <SectionHead title={t("admin_largest")}>
         <span class="meta">{t("admin_since_day", { day: dateText(language, first) })}</span>
         <a class="push t13" href={`${path}/margins?by=account`}>
           {t("admin_all_accounts")}
         </a>
-      </div>
+      </SectionHead>
       <DataTable
         label={t("admin_largest")}
         none={t("admin_margin_none")}

@@ -6,6 +6,7 @@ import { readRouteHealth, type RouteHealth } from "../../db/operator-series.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Hono } from "hono";
 import { builtInCatalog, isPriced } from "../../catalog/catalog.ts";
@@ -27,9 +28,7 @@ const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
   const worst = routes.toSorted((a, b) => b.failures / b.calls - a.failures / a.calls);
   return (
     <section>
-      <div class="sub">
-        <h2>{t("admin_health")}</h2>
-      </div>
+      <SectionHead title={t("admin_health")} />
       <DataTable
         label={t("admin_health")}
         none={t("admin_health_none")}
@@ -118,9 +117,7 @@ async function list(c: ConsoleContext) {
       <p class="hint gap0">{t("admin_here_hint")}</p>
       <HealthSection routes={health} />
       <section>
-        <div class="sub">
-          <h2>{t("admin_routes")}</h2>
-        </div>
+        <SectionHead title={t("admin_routes")} />
         <div class="cols routed">
           {models.map((model) => (
             <section class="card stack tight">

@@ -14,6 +14,7 @@ import { taskPath as toApiPath } from "../parts/ids.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Note, Problem } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
 import { Attempts } from "../tasks/attempts.tsx";
@@ -45,9 +46,7 @@ async function show(c: ConsoleContext) {
         <Facts of={facts(c, task)} />
       </div>
       <section>
-        <div class="sub">
-          <h2>{t("admin_routes")}</h2>
-        </div>
+        <SectionHead title={t("admin_routes")} />
         <ol class="listed">
           {task.submission.routes.map((route, at) => (
             <li>

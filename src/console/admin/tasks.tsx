@@ -9,6 +9,8 @@ import { openTasks } from "../ledger.ts";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable } from "../parts/table.tsx";
 
 const pageSize = 20;
@@ -67,6 +69,7 @@ async function list(c: ConsoleContext) {
       .slice(0, pageSize)
       .map(async (row) => ({ ...row, state: toState(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
   );
+  const next = new URLSearchParams({ days, after: `${rows.at(-1)?.at}_${rows.at(-1)?.taskId}` });
   const stuck = rows.filter(({ state }) => isStuck(state));
   const others = rows.filter(({ state }) => !isStuck(state));
   return adminPage(
@@ -88,9 +91,7 @@ async function list(c: ConsoleContext) {
         <button class="btn">{t("admin_look_again")}</button>
       </form>
       <section>
-        <div class="sub">
-          <h2>{t("admin_stuck")}</h2>
-        </div>
+        <SectionHead title={t("admin_stuck")} />
         {stuck.length === 0 ? (
           <p class="muted" role="status">
             {t("admin_none_stuck")}
@@ -100,22 +101,10 @@ async function list(c: ConsoleContext) {
         )}
       </section>
       <section>
-        <div class="sub">
-          <h2>{t("admin_running")}</h2>
-        </div>
+        <SectionHead title={t("admin_running")} />
         {others.length === 0 ? <p class="muted">{t("admin_none_running")}</p> : <Rows c={c} rows={others} />}
       </section>
-      {found.length > pageSize && (
-        <p class="pager">
-          <a
-            class="btn sm push"
-            href={`/console/admin/tasks?${new URLSearchParams({ days, after: `${rows.at(-1)?.at}_${rows.at(-1)?.taskId}` })}`}
-            rel="next"
-          >
-            {t("admin_next")}
-          </a>
-        </p>
-      )}
+      <Pager next={found.length > pageSize ? `/console/admin/tasks?${next}` : undefined} nextText={t("admin_next")} />
     </>,
   );
 }

@@ -12,6 +12,7 @@ import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
@@ -131,8 +132,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
   if (groups.length === 0) return null;
   return (
     <section>
-      <div class="sub">
-        <h2>{t("batch_failed_lines")}</h2>
+      <SectionHead title={t("batch_failed_lines")}>
         <span class="tag">{countText(language, sum("lines"))}</span>
         <span class="push row">
           {hasEnded(batch) && sum("repeatable") > 0 && (
@@ -156,7 +156,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
             </a>
           )}
         </span>
-      </div>
+      </SectionHead>
       <nav class="chips sl" aria-label={t("batch_reason")}>
         <a class="chip" href={path} aria-current={code === undefined ? "true" : undefined}>
           {t("any_kind")}{" "}
@@ -196,9 +196,7 @@ const Unread = ({ batch }: { batch: Batch }) => {
   if (errors.length === 0) return null;
   return (
     <section>
-      <div class="sub">
-        <h2>{t("batch_unread")}</h2>
-      </div>
+      <SectionHead title={t("batch_unread")} />
       <DataTable
         label={t("batch_unread")}
         rows={errors}
@@ -228,8 +226,7 @@ const Deliveries = ({ batch }: { batch: Batch }) => {
   const { pending, delivered, failed } = deliveries;
   return (
     <section id="delivery">
-      <div class="sub">
-        <h2>{t("delivery")}</h2>
+      <SectionHead title={t("delivery")}>
         {pending + failed > 0 && (
           <form method="post" action={`/console/batches/${id}/delivery`} class="push">
             <button class="btn sm">
@@ -238,7 +235,7 @@ const Deliveries = ({ batch }: { batch: Batch }) => {
             </button>
           </form>
         )}
-      </div>
+      </SectionHead>
       <Facts
         of={[
           [t("delivery_delivered"), countText(language, delivered)],
@@ -364,12 +361,11 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
           <Failed c={c} batch={batch} groups={groups ?? []} code={code} lines={failed?.lines ?? []} />
           {latest && latest.lines.length > 0 && (
             <section>
-              <div class="sub">
-                <h2>{t("batch_latest")}</h2>
+              <SectionHead title={t("batch_latest")}>
                 <a class="push t13" href={`${path}/lines`}>
                   {t("batch_all_lines", { count: countText(language, batch.counts.completed + batch.counts.failed) })}
                 </a>
-              </div>
+              </SectionHead>
               <Reel lines={latest.lines} previews={await linePreviews(c, latest.lines)} path={`${path}/lines`} />
             </section>
           )}

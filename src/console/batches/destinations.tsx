@@ -7,6 +7,7 @@ import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx"
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { BucketAnswer } from "../parts/delivery.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -184,17 +185,12 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
       {test && <Outcome test={test} />}
       <section>
         {list.length === 0 ? (
-          <div class="empty">
-            <Icon name="upload" />
-            <h2>{t("destinations_none")}</h2>
-            <p>{t("destinations_none_hint")}</p>
-            <div class="row">
-              <a class="btn" href="/docs/delivery">
-                <Icon name="book" />
-                {t("docs")}
-              </a>
-            </div>
-          </div>
+          <Empty icon="upload" title={t("destinations_none")} text={t("destinations_none_hint")}>
+            <a class="btn" href="/docs/delivery">
+              <Icon name="book" />
+              {t("docs")}
+            </a>
+          </Empty>
         ) : (
           <Rows list={list} />
         )}

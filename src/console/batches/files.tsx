@@ -9,9 +9,11 @@ import type { Language } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { Tabs } from "./tabs.tsx";
 
@@ -160,36 +162,21 @@ async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 
       <Upload />
       <section>
         {shown.length === 0 ? (
-          <div class="empty">
-            <Icon name="file" />
-            <h2>{t("files_none")}</h2>
-            <p>{t("files_none_hint")}</p>
-            <div class="row">
-              <a class="btn" href="/docs/files">
-                <Icon name="book" />
-                {t("docs")}
-              </a>
-            </div>
-          </div>
+          <Empty icon="file" title={t("files_none")} text={t("files_none_hint")}>
+            <a class="btn" href="/docs/files">
+              <Icon name="book" />
+              {t("docs")}
+            </a>
+          </Empty>
         ) : (
           <FileTable files={shown} />
         )}
         {shown.length > 0 && (
-          <div class="pager">
-            <span class="meta">{t("files_used", { size: sizeText(language, used) })}</span>
-            <span class="row">
-              {after !== undefined && (
-                <a class="btn sm" href={path}>
-                  {t("newest")}
-                </a>
-              )}
-              {found.length > filesOnPage && (
-                <a class="btn sm" href={`${path}?after=${shown.at(-1)?.id}`} rel="next">
-                  {t("older")}
-                </a>
-              )}
-            </span>
-          </div>
+          <Pager
+            note={t("files_used", { size: sizeText(language, used) })}
+            first={after && path}
+            next={found.length > filesOnPage ? `${path}?after=${shown.at(-1)?.id}` : undefined}
+          />
         )}
       </section>
     </>,

@@ -6,8 +6,10 @@ import { readBatch, type TaskData } from "../answers.ts";
 import { askGateway, nothingHere, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { DeliveryPill } from "../parts/delivery.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { type Preview, readPreviews } from "../tasks/previews.ts";
@@ -180,31 +182,19 @@ export async function linesPage(c: ConsoleContext, id: string) {
         </span>
       </p>
       {lines.length === 0 ? (
-        <div class="empty">
-          <Icon name="list" />
-          <h2>{t("batch_no_lines")}</h2>
-          <p>{t("batch_no_lines_hint")}</p>
-        </div>
+        <Empty icon="list" title={t("batch_no_lines")} text={t("batch_no_lines_hint")} />
       ) : (
         <div class="gap0">
           <LineRows lines={lines} previews={await linePreviews(c, lines)} label={t("batch_lines")} />
         </div>
       )}
-      <div class="pager">
-        <span class="meta">{t("batch_in_order")}</span>
-        <span class="row">
-          {after !== undefined && (
-            <a class="btn sm" href={pathWith({ status, code })}>
-              {t("batch_first_page")}
-            </a>
-          )}
-          {found?.hasMore && (
-            <a class="btn sm" href={pathWith({ status, code, after: String(lines.at(-1)!.n) })} rel="next">
-              {t("batch_next_page")}
-            </a>
-          )}
-        </span>
-      </div>
+      <Pager
+        note={t("batch_in_order")}
+        first={after === undefined ? undefined : pathWith({ status, code })}
+        firstText={t("batch_first_page")}
+        next={found?.hasMore ? pathWith({ status, code, after: String(lines.at(-1)!.n) }) : undefined}
+        nextText={t("batch_next_page")}
+      />
     </>,
     200,
     { lead: t("batch_lines_lead") },

@@ -5,10 +5,12 @@ import { type Batch, readBatches } from "../answers.ts";
 import { askGateway, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { readRefusal } from "../tasks/answers.ts";
 import { live } from "../tasks/live.ts";
@@ -94,21 +96,16 @@ const Batches = ({ data }: { data: Batch[] }) => {
 const None = () => {
   const { t } = useAround();
   return (
-    <div class="empty">
-      <Icon name="layers" />
-      <h2>{t("batches_none")}</h2>
-      <p>{t("batches_none_hint")}</p>
-      <div class="row">
-        <a class="btn primary" href={`${path}/new`}>
-          <Icon name="plus" />
-          {t("batch_new")}
-        </a>
-        <a class="btn" href="/docs/batches">
-          <Icon name="book" />
-          {t("docs")}
-        </a>
-      </div>
-    </div>
+    <Empty icon="layers" title={t("batches_none")} text={t("batches_none_hint")}>
+      <a class="btn primary" href={`${path}/new`}>
+        <Icon name="plus" />
+        {t("batch_new")}
+      </a>
+      <a class="btn" href="/docs/batches">
+        <Icon name="book" />
+        {t("docs")}
+      </a>
+    </Empty>
   );
 };
 
@@ -133,21 +130,11 @@ export async function listBatches(c: ConsoleContext) {
         {data.length === 0 && after === undefined ? <None /> : <Batches data={data} />}
       </div>
       {data.length > 0 && (
-        <div class="pager">
-          <span class="meta">{t("batches_kept")}</span>
-          <span class="row">
-            {after !== undefined && (
-              <a class="btn sm" href={path}>
-                {t("newest")}
-              </a>
-            )}
-            {hasMore && (
-              <a class="btn sm" href={`${path}?after=${data.at(-1)?.id}`} rel="next">
-                {t("older")}
-              </a>
-            )}
-          </span>
-        </div>
+        <Pager
+          note={t("batches_kept")}
+          first={after === undefined ? undefined : path}
+          next={hasMore ? `${path}?after=${data.at(-1)?.id}` : undefined}
+        />
       )}
     </>,
     200,

@@ -8,6 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { FormError, inTurn, readForm as readLargeForm } from "../playground/images.ts";
@@ -164,10 +165,9 @@ const Faults = ({ checked }: { checked: Checked }) => {
   if (faults.length === 0) return null;
   return (
     <section>
-      <div class="sub">
-        <h2>{t("batch_refused_lines")}</h2>
+      <SectionHead title={t("batch_refused_lines")}>
         <span class="tag">{countText(language, refused)}</span>
-      </div>
+      </SectionHead>
       <DataTable
         label={t("batch_refused_lines")}
         rows={faults}

@@ -9,9 +9,10 @@ import { listQuotaChanges, type QuotaChange } from "../../db/quota-changes.ts";
 import { isAtLeast } from "../access.ts";
 import { actor, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
-import { useAround } from "../parts/context.ts";
 import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { formatAmount, parseQuota } from "../amounts.ts";
 import { findThreshold, setThreshold } from "../../db/low-balances.ts";
@@ -56,36 +57,14 @@ const readPaid = async (c: ConsoleContext, part: Parameters<typeof listPaid>[2])
 
 /** The title of a list with the link to its file. */
 const FileTitle = ({ title, file, label }: { title: string; file: string | false; label: string }) => (
-  <div class="sub">
-    <h2>{title}</h2>
+  <SectionHead title={title}>
     {file && (
       <a class="push t13" href={`${path}/${file}`} aria-label={label}>
         CSV
       </a>
     )}
-  </div>
+  </SectionHead>
 );
-
-/** The links below a list: back to the newest rows, and on to older ones by the query `older`. */
-const Pages = ({ isLater, older }: { isLater: boolean; older: string | undefined }) => {
-  const { t } = useAround();
-  if (!isLater && older === undefined) return null;
-  return (
-    <p class="pager">
-      {isLater && (
-        <a class="btn sm" href={path}>
-          {t("billing_latest")}
-        </a>
-      )}
-      {older !== undefined && (
-        <a class="btn sm push" href={`${path}?${older}`}>
-          {t("older")}
-          <Icon name="right" />
-        </a>
-      )}
-    </p>
-  );
-};
 
 async function billingPage(c: ConsoleContext, { code, payment, automatic, below, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
@@ -174,14 +153,14 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
         <section>
           <FileTitle title={t("billing_payments")} file={payments.length > 0 && "payments.csv"} label={t("billing_csv")} />
           <Payments payments={payments} receiptPath={options && mayPay(c) ? `${path}/receipts` : undefined} />
-          <Pages isLater={after !== undefined} older={last && `after=${last.createdAt}_${last.id}`} />
+          <Pager first={after && path} next={last && `${path}?after=${last.createdAt}_${last.id}`} />
         </section>
       )}
       {offers && codes}
       <section>
         <FileTitle title={t("billing_history")} file={history.length > 0 && "credits.csv"} label={t("billing_history_csv")} />
         <History moves={history} />
-        <Pages isLater={movedAfter !== undefined} older={lastMove && `moved=${lastMove.id}`} />
+        <Pager first={movedAfter && path} next={lastMove && `${path}?moved=${lastMove.id}`} />
       </section>
     </>,
     status,

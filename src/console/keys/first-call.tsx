@@ -10,6 +10,7 @@ import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { readChoices } from "../playground/choices.ts";
 import { part } from "../playground/page.tsx";
@@ -58,12 +59,9 @@ export const FirstCall = ({
   const { t } = c.var;
   return (
     <section>
-      <div class="sub">
-        <h2>
-          <span class="nth">2</span> {t("key_try")}
-        </h2>
+      <SectionHead step={2} title={t("key_try")}>
         <span class="meta push">{t("key_try_cost", { price, time })}</span>
-      </div>
+      </SectionHead>
       <Html html={filledIn(c, secret)} />
       <p class="meta pt">{t("key_try_hint")}</p>
       <form

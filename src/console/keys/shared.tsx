@@ -5,6 +5,7 @@ import type { ApiKey } from "../../db/api-keys.ts";
 import { page } from "../frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { FirstCall, readFirstCall } from "./first-call.tsx";
 
 /** The secret of a new key, with a first call. No other page shows it. */
@@ -16,11 +17,7 @@ export async function shownOnce(c: ConsoleContext, { id, name }: Pick<ApiKey, "i
     t("key_ready", { name }),
     <>
       <section>
-        <div class="sub">
-          <h2>
-            <span class="nth">1</span> {t("key_keep")}
-          </h2>
-        </div>
+        <SectionHead step={1} title={t("key_keep")} />
         <div class="note good">
           <Icon name="ok" />
           <div class="stack tight">
@@ -34,11 +31,7 @@ export async function shownOnce(c: ConsoleContext, { id, name }: Pick<ApiKey, "i
       </section>
       {call && <FirstCall c={c} id={id} secret={key} {...call} />}
       <section>
-        <div class="sub">
-          <h2>
-            <span class="nth">{call ? 3 : 2}</span> {t("key_limit")}
-          </h2>
-        </div>
+        <SectionHead step={call ? 3 : 2} title={t("key_limit")} />
         <p class="row">
           <a class="btn" href={`/console/keys/${id}/change`}>
             {t("key_set_limit")}

@@ -14,6 +14,8 @@ import { SearchForm } from "../parts/search-form.tsx";
 import { live } from "../tasks/live.ts";
 import { buildQuery } from "../tasks/search.ts";
 import { dateText } from "../parts/date-time.tsx";
+import { Empty } from "../parts/empty.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { type Charge, readCosts } from "./costs.ts";
 import { drawer } from "./drawer.tsx";
 import { entryPage } from "./entry.tsx";
@@ -187,19 +189,18 @@ const Live = ({ asked }: { asked: Asked }) => {
   );
 };
 
-const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
+const None = ({ isFiltered }: { isFiltered: boolean }) => {
   const { t } = useAround();
   return (
-    <div class="empty">
-      <Icon name={isFiltered ? "search" : "list"} />
-      <h2>{t(isFiltered ? "logs_none_such" : "logs_none")}</h2>
-      <p>{t(isFiltered ? "logs_none_such_hint" : "logs_none_hint", { days: keptDays })}</p>
-      <div class="row">
-        <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? path : "/docs"}>
-          {t(isFiltered ? "logs_all" : "docs")}
-        </a>
-      </div>
-    </div>
+    <Empty
+      icon={isFiltered ? "search" : "list"}
+      title={t(isFiltered ? "logs_none_such" : "logs_none")}
+      text={t(isFiltered ? "logs_none_such_hint" : "logs_none_hint", { days: keptDays })}
+    >
+      <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? path : "/docs"}>
+        {t(isFiltered ? "logs_all" : "docs")}
+      </a>
+    </Empty>
   );
 };
 
@@ -309,30 +310,21 @@ async function logsPage(c: ConsoleContext) {
           </>
         )}
         {entries.length === 0 ? (
-          <Empty isFiltered={isFiltered} />
+          <None isFiltered={isFiltered} />
         ) : (
           <Requests entries={entries} keyNames={names} charges={charges} open={open} to={opened} />
         )}
         {entries.length > 0 && (
-          <div class="pager">
-            <span class="meta">{t("logs_kept", { days: keptDays })}</span>
-            <span class="row">
-              <a class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download>
-                <Icon name="down" />
-                CSV
-              </a>
-              {after && (
-                <a class="btn sm" href={pathWith(kept)}>
-                  {t("newest")}
-                </a>
-              )}
-              {last && (
-                <a class="btn sm" href={pathWith({ ...kept, after: `${last.at}_${last.request}` })} rel="next">
-                  {t("older")}
-                </a>
-              )}
-            </span>
-          </div>
+          <Pager
+            note={t("logs_kept", { days: keptDays })}
+            first={after && pathWith(kept)}
+            next={last && pathWith({ ...kept, after: `${last.at}_${last.request}` })}
+          >
+            <a class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download>
+              <Icon name="down" />
+              CSV
+            </a>
+          </Pager>
         )}
       </section>
       {open !== undefined && (await openDrawer(c, asked, { entries, names, charges }))}

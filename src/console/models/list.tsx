@@ -6,11 +6,13 @@ import { percentText } from "../amounts.ts";
 import { page } from "../frame.tsx";
 import { Choice as Menu } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
+import { Empty } from "../parts/empty.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { samplePath } from "../site/sample.tsx";
@@ -183,10 +185,9 @@ const Cards = ({ found }: { found: Shown[] }) => {
         const members = found.filter((one) => one.kind === kind);
         return members.length === 0 ? null : (
           <section>
-            <div class="sub">
-              <h2>{t(`model_group_${kind}`)}</h2>
+            <SectionHead title={t(`model_group_${kind}`)}>
               <span class="meta num">{members.length}</span>
-            </div>
+            </SectionHead>
             <ul class="cols even">
               {members.map((shown) => (
                 <Card of={shown} />
@@ -327,17 +328,13 @@ export async function list(c: ConsoleContext) {
     <>
       {all.length > 0 && <Filters asked={asked} all={all} />}
       {found.length === 0 ? (
-        <div class="empty">
-          <Icon name="search" />
-          <h2>{t(all.length === 0 ? "no_models" : "model_none")}</h2>
+        <Empty icon="search" title={t(all.length === 0 ? "no_models" : "model_none")}>
           {all.length > 0 && (
-            <div class="row">
-              <a class="btn" href={path}>
-                {t("model_all")}
-              </a>
-            </div>
+            <a class="btn" href={path}>
+              {t("model_all")}
+            </a>
           )}
-        </div>
+        </Empty>
       ) : asked.as === "table" ? (
         <Priced found={found} asked={asked} amounts={parseWork(c)} />
       ) : (

@@ -5,6 +5,7 @@ import type { FirstCallFacts } from "../keys/first-call.tsx";
 import { useAround, useGap } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { landingSample } from "../site/docs.ts";
 import { Html } from "../site/html.tsx";
 import { chosenExample, FirstImage } from "./first-image.tsx";
@@ -102,22 +103,16 @@ export const FirstThings = ({ c, left, isKeyed, first }: FirstThingsProps) => {
       {first && <FirstImage c={c} {...first} prompt={chosenExample(c)} />}
       <div class="duo gap">
         <section>
-          <div class="sub">
-            <h2>{t("first_request")}</h2>
-          </div>
+          <SectionHead title={t("first_request")} />
           <Html html={landingSample(c)} />
         </section>
         <section>
-          <div class="sub">
-            <h2>{t("first_steps")}</h2>
-          </div>
+          <SectionHead title={t("first_steps")} />
           <FirstSteps left={left} isKeyed={isKeyed} hasMade={false} isBeside={first !== undefined} />
         </section>
       </div>
       <section>
-        <div class="sub">
-          <h2>{t("start_from_example")}</h2>
-        </div>
+        <SectionHead title={t("start_from_example")} />
         <ul class="cols two">
           {examples.map(({ prompt, model, icon }) => (
             <li>

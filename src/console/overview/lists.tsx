@@ -6,6 +6,7 @@ import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { taskPrompt, type TaskData } from "../answers.ts";
@@ -72,12 +73,11 @@ export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<s
   const shown = tasks.filter(({ id }) => previews.has(id));
   return (
     <section>
-      <div class="sub">
-        <h2>{t("recent")}</h2>
+      <SectionHead title={t("recent")}>
         <a class="push t13" href="/console/tasks">
           {t("open_gallery")}
         </a>
-      </div>
+      </SectionHead>
       {shown.length === 0 ? (
         <p class="muted">{t("nothing_recent")}</p>
       ) : (
@@ -99,9 +99,7 @@ export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
   const { t, language } = useAround();
   return (
     <div>
-      <div class="sub">
-        <h2>{t("models_this_month")}</h2>
-      </div>
+      <SectionHead title={t("models_this_month")} />
       <DataTable
         label={t("models_this_month")}
         none={t("nothing_this_month")}
@@ -126,9 +124,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
   const { t } = useAround();
   return (
     <div>
-      <div class="sub">
-        <h2>{t("latest_failures")}</h2>
-      </div>
+      <SectionHead title={t("latest_failures")} />
       <DataTable
         label={t("latest_failures")}
         none={t("no_failures")}

@@ -4,6 +4,7 @@ import type { Task } from "../../tasks/record.ts";
 import { attemptName } from "../../db/settled-sums.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Pill, shownStatus, statusWord } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -23,10 +24,9 @@ export const Attempts = ({ record }: { record: Task }) => {
   };
   return (
     <section>
-      <div class="sub">
-        <h2>{t("task_attempts")}</h2>
+      <SectionHead title={t("task_attempts")}>
         <span class="meta">{t("for_admins")}</span>
-      </div>
+      </SectionHead>
       <Table
         label={t("task_attempts")}
         columns={[

@@ -7,6 +7,7 @@ import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 
 /** The callback of a final task; undefined if it never had one and there is no URL to send it to. */
 export async function readTaskCallback(c: ConsoleContext, id: string): Promise<TaskCallback | undefined> {
@@ -19,8 +20,7 @@ export const Callback = ({ callback: { task, url, state, attempts, next_attempt_
   const { t } = useAround();
   return (
     <section id="callback">
-      <div class="sub">
-        <h2>{t("callback")}</h2>
+      <SectionHead title={t("callback")}>
         <CallbackState state={state} nextAt={next === undefined ? undefined : 1000 * next} />
         {url !== null && (
           <form method="post" action={`/console/tasks/${task}/callback`} class="push">
@@ -30,7 +30,7 @@ export const Callback = ({ callback: { task, url, state, attempts, next_attempt_
             </button>
           </form>
         )}
-      </div>
+      </SectionHead>
       {url !== null && (
         <p class="said">
           <code class="id">{url}</code>

@@ -5,6 +5,7 @@ import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";
 import { BucketAnswer, DeliveryPill, isWaiting } from "../parts/delivery.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { isGone } from "./answers.ts";
 
 /** `place`: the destination of the request; undefined for a presigned URL. */
@@ -16,8 +17,7 @@ export const Delivery = ({ task, place }: { task: TaskData; place: string | unde
   const isLater = isWaiting(delivery);
   return (
     <section id="delivery">
-      <div class="sub">
-        <h2>{t("delivery")}</h2>
+      <SectionHead title={t("delivery")}>
         <DeliveryPill delivery={delivery} />
         {!isGone(task) && (status !== "pending" || isLater) && (
           <form method="post" action={`/console/tasks/${task.id}/delivery`} class="push">
@@ -27,7 +27,7 @@ export const Delivery = ({ task, place }: { task: TaskData; place: string | unde
             </button>
           </form>
         )}
-      </div>
+      </SectionHead>
       <p class="muted">
         {t("deliver_to")}: {place ?? t("delivery_to_url")}
       </p>

@@ -10,6 +10,8 @@ import { Note, Problem } from "../parts/note.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
 import { statusWord } from "../parts/status.tsx";
 import { useAround } from "../parts/context.ts";
+import { Empty } from "../parts/empty.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { hashedPath } from "../static-files.ts";
 import { isOpen } from "./answers.ts";
 import { live } from "./live.ts";
@@ -73,19 +75,18 @@ const Bar = ({ filters, after }: { filters: Filters; after: string | undefined }
   );
 };
 
-const Empty = ({ isFiltered }: { isFiltered: boolean }) => {
+const None = ({ isFiltered }: { isFiltered: boolean }) => {
   const { t } = useAround();
   return (
-    <div class="empty">
-      <Icon name={isFiltered ? "search" : "grid"} />
-      <h2>{t(isFiltered ? "no_such_tasks" : "no_tasks")}</h2>
-      <p>{t(isFiltered ? "no_such_tasks_hint" : "no_tasks_hint")}</p>
-      <div class="row">
-        <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? "/console/tasks" : "/console/playground"}>
-          {t(isFiltered ? "all_tasks" : "open_playground")}
-        </a>
-      </div>
-    </div>
+    <Empty
+      icon={isFiltered ? "search" : "grid"}
+      title={t(isFiltered ? "no_such_tasks" : "no_tasks")}
+      text={t(isFiltered ? "no_such_tasks_hint" : "no_tasks_hint")}
+    >
+      <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? "/console/tasks" : "/console/playground"}>
+        {t(isFiltered ? "all_tasks" : "open_playground")}
+      </a>
+    </Empty>
   );
 };
 
@@ -136,7 +137,7 @@ export async function gallery(c: ConsoleContext) {
       {kept > 0 && <Note tone="warn">{t("tasks_kept", { count: kept })}</Note>}
       <form method="post" action="/console/tasks/download" id="chosen">
         <section {...(isLive ? live(here, "tasks", "every 3s") : { id: "tasks" })}>
-          {tasks.length === 0 && !refusal && <Empty isFiltered={isFiltered} />}
+          {tasks.length === 0 && !refusal && <None isFiltered={isFiltered} />}
           <ul class="tiles">
             {tasks.map((task) => (
               <Tile task={task} preview={previews.get(task.id)} isChosen={asked("choose") === "all"} />
@@ -150,21 +151,12 @@ export async function gallery(c: ConsoleContext) {
             </noscript>
           )}
           {(tasks.length > 0 || next !== undefined) && (
-            <div class="pager">
-              <span class="meta">{t("files_kept")}</span>
-              <span class="row">
-                {after !== undefined && (
-                  <a class="btn sm" href={pathWith(filters)}>
-                    {t("newest")}
-                  </a>
-                )}
-                {next !== undefined && (
-                  <a class="btn sm" href={pathWith(filters, { after: next })}>
-                    {t(filters.q === undefined ? "older" : "search_older")}
-                  </a>
-                )}
-              </span>
-            </div>
+            <Pager
+              note={t("files_kept")}
+              first={after === undefined ? undefined : pathWith(filters)}
+              next={next === undefined ? undefined : pathWith(filters, { after: next })}
+              nextText={t(filters.q === undefined ? "older" : "search_older")}
+            />
           )}
         </section>
         <Bar filters={filters} after={after} />

@@ -6,6 +6,7 @@ import { percentText } from "../amounts.ts";
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { CredentialBadge, taskCredentials } from "../parts/credential.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { ratioClass } from "../playground/shape.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
@@ -108,14 +109,7 @@ export const Result = ({ task, result }: Props) => {
   if (isOpen(task)) return <Waiting task={task} />;
   if (!result || !task.result) return null;
   const title = taskTitle(task, t);
-  if (isGone(task))
-    return (
-      <div class="empty">
-        <Icon name="clock" />
-        <h2>{t("files_gone")}</h2>
-        <p>{t("files_gone_hint")}</p>
-      </div>
-    );
+  if (isGone(task)) return <Empty icon="clock" title={t("files_gone")} text={t("files_gone_hint")} />;
   switch (result.kind) {
     case "images": {
       const urls = taskImages(task).map(({ url }) => url[0]);

@@ -16,6 +16,7 @@ import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { StatusPill, shownStatus } from "../parts/status.tsx";
 import { CredentialScripts } from "../parts/credential.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
 import { hashedPath } from "../static-files.ts";
 import { Actions, HeadActions, type Refused } from "./actions.tsx";
@@ -72,15 +73,11 @@ async function exchange(c: ConsoleContext, task: TaskData, submission: Task["sub
   return (
     <div class="exchange">
       <section>
-        <div class="sub">
-          <h2>{t("task_request")}</h2>
-        </div>
+        <SectionHead title={t("task_request")} />
         {await sentCode(c, submission)}
       </section>
       <section>
-        <div class="sub">
-          <h2>{t("task_answer")}</h2>
-        </div>
+        <SectionHead title={t("task_answer")} />
         <Code
           name="answer"
           tabs={[
@@ -158,9 +155,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
           )}
           {prompt.length > 60 && (
             <section>
-              <div class="sub">
-                <h2>{t("task_prompt")}</h2>
-              </div>
+              <SectionHead title={t("task_prompt")} />
               <p class="said">{prompt}</p>
             </section>
           )}

@@ -3,6 +3,7 @@
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
 import { useAround } from "../parts/context.ts";
+import { SectionHead } from "../parts/section-head.tsx";
 
 const width = 1000;
 /** A bar is never thinner than this, so that it is seen. */
@@ -103,8 +104,7 @@ export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean 
   const place = (ms: number) => (Math.min(1, Math.max(0, (ms - record.createdAt) / all)) * width).toFixed(1);
   return (
     <section>
-      <div class="sub">
-        <h2>{t("fall")}</h2>
+      <SectionHead title={t("fall")}>
         <ul class="legend push">
           {looks
             .filter((look) => bars.some((bar) => bar.look === look))
@@ -117,7 +117,7 @@ export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean 
               </li>
             ))}
         </ul>
-      </div>
+      </SectionHead>
       <div class="card">
         <ol class="fall">
           <li class="meta" aria-hidden="true">

@@ -8,6 +8,7 @@ import { dateText } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable } from "../parts/table.tsx";
 import type { WalletView } from "../../wallet/limits.ts";
 
@@ -53,15 +54,14 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
   const { t, language } = useAround();
   return (
     <>
-      <div class="sub">
-        <h2>{t("usage_budgets")}</h2>
+      <SectionHead title={t("usage_budgets")}>
         {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
           <a class="btn sm push" href="/console/keys">
             <Icon name="plus" />
             {t("usage_add_budget")}
           </a>
         )}
-      </div>
+      </SectionHead>
       <DataTable
         label={t("usage_budgets")}
         none={t("usage_no_budgets")}

@@ -7,6 +7,7 @@ import { askGateway, nothingHere } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { type Period, toDate } from "./period.tsx";
 
@@ -62,8 +63,7 @@ export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | un
   const { t, language } = useAround();
   return (
     <>
-      <div class="sub">
-        <h2 id="grouped">{t(`usage_by_${group}`)}</h2>
+      <SectionHead title={t(`usage_by_${group}`)} id="grouped">
         <nav class="seg sm push" aria-label={t("usage_group")}>
           {groups.map((one) => (
             <a href={`/console/usage?${query}&by=${one}#grouped`} aria-current={one === group ? "true" : undefined}>
@@ -71,7 +71,7 @@ export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | un
             </a>
           ))}
         </nav>
-      </div>
+      </SectionHead>
       {rows === undefined && <p class="muted">{t("usage_too_many")}</p>}
       {rows && (
         <DataTable

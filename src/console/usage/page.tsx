@@ -19,6 +19,8 @@ import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Stats } from "../parts/table.tsx";
 
 const rowsOnPage = 50;
@@ -109,24 +111,9 @@ async function usagePage(c: ConsoleContext) {
       </section>
       {!isMember && (
         <section>
-          <div class="sub">
-            <h2 id="charges">{t("usage_charges")}</h2>
-          </div>
+          <SectionHead title={t("usage_charges")} id="charges" />
           <Ledger entries={shown} />
-          {(after || last) && (
-            <p class="pager">
-              {after && (
-                <a class="btn sm" href={`${pathWith(period, group)}#charges`}>
-                  {t("newest")}
-                </a>
-              )}
-              {last && (
-                <a class="btn sm push" href={`${pathWith(period, group, last)}#charges`}>
-                  {t("older")}
-                </a>
-              )}
-            </p>
-          )}
+          <Pager first={after && `${pathWith(period, group)}#charges`} next={last && `${pathWith(period, group, last)}#charges`} />
         </section>
       )}
     </>,

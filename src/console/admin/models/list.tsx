@@ -14,6 +14,7 @@ import { formatAmount, percentText } from "../../amounts.ts";
 import { listPrices } from "../../models/prices.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
+import { Empty } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
@@ -253,15 +254,11 @@ export async function listModels(c: ConsoleContext) {
         <SearchForm path={path} filters={{ q, show }} name="q" label={t("admin_models_search")} maxlength={100} class="push" />
       </div>
       {rows.length === 0 ? (
-        <div class="empty">
-          <Icon name="search" />
-          <h2>{t("admin_models_none")}</h2>
-          <div class="row">
-            <a class="btn" href={path}>
-              {t("admin_models_all")}
-            </a>
-          </div>
-        </div>
+        <Empty icon="search" title={t("admin_models_none")}>
+          <a class="btn" href={path}>
+            {t("admin_models_all")}
+          </a>
+        </Empty>
       ) : (
         <Rows c={c} rows={rows} />
       )}

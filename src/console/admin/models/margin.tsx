@@ -3,7 +3,7 @@
 import { startOfDays } from "../../../db/ledger-reports.ts";
 import { readMargins } from "../../../db/margins.ts";
 import type { ConsoleContext } from "../../context.ts";
-import { Icon } from "../../parts/icon.tsx";
+import { Empty } from "../../parts/empty.tsx";
 import { notFound } from "../frame.tsx";
 import { MarginChart } from "../margin-chart.tsx";
 import { MarginStats, MarginTable } from "../margins.tsx";
@@ -29,11 +29,7 @@ export async function showMargin(c: ConsoleContext) {
     c,
     { id, tab: "margin", revisions },
     byRoute.length === 0 ? (
-      <div class="empty">
-        <Icon name="bars" />
-        <h2>{t("admin_margin_none")}</h2>
-        <p>{t("admin_margin_none_hint")}</p>
-      </div>
+      <Empty icon="bars" title={t("admin_margin_none")} text={t("admin_margin_none_hint")} />
     ) : (
       <div class="stack">
         <MarginStats rows={byRoute} />
