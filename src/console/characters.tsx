@@ -11,6 +11,7 @@ import { Icon } from "./parts/icon.tsx";
 import { DateTime } from "./parts/date-time.tsx";
 import { Problem } from "./parts/note.tsx";
 import { Pager } from "./parts/pager.tsx";
+import { Question } from "./parts/question.tsx";
 import { readChoices } from "./playground/choices.ts";
 
 async function list(c: ConsoleContext) {
@@ -91,15 +92,7 @@ export const characters = new Hono<ConsoleEnvironment>()
     return page(
       c,
       t("delete_character", { name }),
-      <form method="post" class="stack narrow">
-        <p>{t("delete_character_warning", { username })}</p>
-        <p class="row">
-          <a href="/console/characters" role="button" class="btn">
-            {t("cancel")}
-          </a>
-          <button class="btn danger">{t("delete_named", { name })}</button>
-        </p>
-      </form>,
+      <Question text={t("delete_character_warning", { username })} yes={t("delete_named", { name })} back="/console/characters" />,
       200,
       { width: "slim" },
     );

@@ -13,12 +13,13 @@ import { buildPost } from "../mail.ts";
 import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { maxReason } from "./quota.tsx";
-import { accountAsked, adminPage, accountName, note, notFound, operator, Question } from "./frame.tsx";
+import { accountAsked, adminPage, accountName, note, notFound, operator } from "./frame.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { Question } from "../parts/question.tsx";
 import { signup } from "../settings.ts";
 
 type Change = { quota: number | null } | { add: number };
@@ -82,7 +83,7 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
     return adminPage(
       c,
       t(title, { name: accountName(account) }),
-      <Question t={t} text={t(text)} yes={t(yes)} back={back} destroys={destroys} />,
+      <Question text={t(text)} yes={t(yes)} back={back} isHarmless={!destroys} />,
     );
   await effects[name](c, account.id);
   note(c, outcome, account.id);
@@ -144,7 +145,7 @@ async function eraseAccount(c: ConsoleContext, account: Account) {
     return adminPage(
       c,
       t("admin_erase_ask", { name: accountName(account) }),
-      <Question t={t} text={t("admin_erase_warning")} yes={t("admin_erase")} back={back} destroys>
+      <Question text={t("admin_erase_warning")} yes={t("admin_erase")} back={back}>
         <TextField
           name="email"
           type="email"
@@ -178,7 +179,7 @@ async function removeKey(c: ConsoleContext, account: Account) {
     return adminPage(
       c,
       t("delete_key", { name: key.name }),
-      <Question t={t} text={`${accountName(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} destroys />,
+      <Question text={`${accountName(account)}: ${t("delete_warning")}`} yes={t("delete")} back={back} />,
     );
   await deleteKey(c.env.DB, c.env.API, operator(c), key);
   note(c, "key_deleted", account.id, { key: key.id });

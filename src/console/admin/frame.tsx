@@ -9,7 +9,6 @@ import { isAtLeast } from "../access.ts";
 import type { Actor } from "../../db/audit-log.ts";
 import { actor, page, nothingHere } from "../frame.tsx";
 import type { Arrangement } from "../shell/layout.tsx";
-import type { Translate } from "../messages.ts";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
@@ -56,33 +55,6 @@ export function adminPage(
     arrangement,
   );
 }
-
-interface QuestionProps {
-  t: Translate;
-  text: string;
-  yes: string;
-  back: string;
-  problem?: Child;
-  /** True if the action is destructive. */
-  destroys?: boolean;
-  /** The inputs of the confirmation. */
-  children?: Child;
-}
-
-/** A confirmation that names its object, with a confirm and a cancel button. */
-export const Question = ({ t, text, yes, back, problem, destroys = false, children }: QuestionProps) => (
-  <form method="post" class="stack narrow">
-    {problem}
-    <p>{text}</p>
-    {children}
-    <p class="row">
-      <a href={back} role="button" class="btn">
-        {t("admin_back")}
-      </a>
-      <button class={destroys ? "btn danger" : "btn primary"}>{yes}</button>
-    </p>
-  </form>
-);
 
 /** The account in the path, or undefined. */
 export const accountAsked = async (c: ConsoleContext): Promise<Account | undefined> =>

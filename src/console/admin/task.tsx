@@ -8,12 +8,13 @@ import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { auditRow } from "../../db/audit-log.ts";
 import { actor } from "../frame.tsx";
-import { adminPage, askAs, note, notFound, Question } from "./frame.tsx";
+import { adminPage, askAs, note, notFound } from "./frame.tsx";
 import { isStuck, toState } from "./task-state.ts";
 import { taskPath as toApiPath } from "../parts/ids.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
-import { Note, Problem } from "../parts/note.tsx";
+import { Note } from "../parts/note.tsx";
+import { Question } from "../parts/question.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -120,14 +121,7 @@ async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 4
       <p>
         <code class="id">{taskId}</code>
       </p>
-      <Question
-        t={t}
-        text={t("admin_end_warning")}
-        yes={t("admin_end_task")}
-        back={taskPath(c)}
-        destroys
-        problem={<Problem text={problem} />}
-      />
+      <Question text={t("admin_end_warning")} yes={t("admin_end_task")} back={taskPath(c)} problem={problem} />
     </>,
     status,
   );

@@ -3,7 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { readBatch, readError, readFile } from "../answers.ts";
 import { askGateway, nothingHere, page, readForm } from "../frame.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Question } from "../parts/question.tsx";
 import { batchPage } from "./batch.tsx";
 import { batchName, batchPath, hasEnded } from "./state.tsx";
 
@@ -21,18 +21,13 @@ export async function askToCancel(c: ConsoleContext, id: string) {
   return page(
     c,
     t("batch_cancel_ask", { name: batchName(batch) }),
-    <form method="post" class="stack narrow">
-      <p>{t("batch_cancel_warning")}</p>
-      <p class="row">
-        <a class="btn" href={`/console/batches/${batch.id}`}>
-          {t("batch_keep")}
-        </a>
-        <button class="btn danger">
-          <Icon name="stop" />
-          {t("batch_cancel")}
-        </button>
-      </p>
-    </form>,
+    <Question
+      text={t("batch_cancel_warning")}
+      yes={t("batch_cancel")}
+      icon="stop"
+      back={`/console/batches/${batch.id}`}
+      no={t("batch_keep")}
+    />,
     200,
     { width: "slim" },
   );

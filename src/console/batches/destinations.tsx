@@ -12,6 +12,7 @@ import { TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { readRefusal } from "../tasks/answers.ts";
 import { Tabs } from "./tabs.tsx";
@@ -238,18 +239,7 @@ async function askToDelete(c: ConsoleContext, name: string) {
   return page(
     c,
     t("destination_delete_ask", { name }),
-    <form method="post" class="stack narrow">
-      <p>{t("destination_delete_warning")}</p>
-      <p class="row">
-        <a class="btn" href={path}>
-          {t("cancel")}
-        </a>
-        <button class="btn danger">
-          <Icon name="bin" />
-          {t("destination_delete_do")}
-        </button>
-      </p>
-    </form>,
+    <Question text={t("destination_delete_warning")} yes={t("destination_delete_do")} icon="bin" back={path} />,
     200,
     { width: "slim" },
   );

@@ -14,6 +14,7 @@ import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { Tabs } from "./tabs.tsx";
 
@@ -222,18 +223,7 @@ async function askToDelete(c: ConsoleContext, id: string) {
   return page(
     c,
     t("file_delete_ask", { name }),
-    <form method="post" class="stack narrow">
-      <p>{t("file_delete_warning")}</p>
-      <p class="row">
-        <a class="btn" href={path}>
-          {t("cancel")}
-        </a>
-        <button class="btn danger">
-          <Icon name="bin" />
-          {t("file_delete_do")}
-        </button>
-      </p>
-    </form>,
+    <Question text={t("file_delete_warning")} yes={t("file_delete_do")} icon="bin" back={path} />,
     200,
     { width: "slim" },
   );

@@ -34,6 +34,7 @@ import {
   type Turn,
 } from "./record.ts";
 import { type Room, roomPath, Rooms } from "./view.tsx";
+import { Question } from "../parts/question.tsx";
 
 const owner = (c: ConsoleContext): Owner => ({ accountId: c.get("account").id, userId: c.get("user").id });
 
@@ -280,15 +281,7 @@ async function askDelete(c: ConsoleContext): Promise<Response> {
   return page(
     c,
     t("chat_delete", { title: found.open.title }),
-    <form method="post" class="stack narrow">
-      <p>{t("chat_delete_warning")}</p>
-      <p class="row">
-        <a href={roomPath(found.open.id)} role="button" class="btn">
-          {t("cancel")}
-        </a>
-        <button class="btn danger">{t("delete")}</button>
-      </p>
-    </form>,
+    <Question text={t("chat_delete_warning")} yes={t("delete")} back={roomPath(found.open.id)} />,
     200,
     { width: "slim" },
   );

@@ -12,18 +12,15 @@ import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
 import { DateTime } from "../parts/date-time.tsx";
-import { type FieldProblem, Problem } from "../parts/note.tsx";
+import type { FieldProblem } from "../parts/note.tsx";
+import { Question } from "../parts/question.tsx";
 import { Facts } from "../parts/table.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
 type Overlap = keyof typeof overlaps;
 
-const Back = ({ c }: { c: ConsoleContext }) => (
-  <a href="/console/keys" role="button" class="btn">
-    {c.var.t("cancel")}
-  </a>
-);
+const back = "/console/keys";
 
 async function changePage(c: ConsoleContext, key: Key, problem?: FieldProblem, typed?: (name: string) => string) {
   const { quota, budget } = await readBalance(c, key.accountId, key.walletId);
@@ -52,7 +49,9 @@ async function changePage(c: ConsoleContext, key: Key, problem?: FieldProblem, t
       />
       <p class="row">
         <button class="btn primary">{c.var.t("change")}</button>
-        <Back c={c} />
+        <a class="btn" href={back}>
+          {c.var.t("cancel")}
+        </a>
       </p>
     </form>,
     problem === undefined ? 200 : 400,
@@ -78,9 +77,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
   return page(
     c,
     t("rotate_key", { name: key.name }),
-    <form method="post" class="stack narrow">
-      <Problem text={problem} />
-      <p>{t("rotate_note")}</p>
+    <Question text={t("rotate_note")} yes={t("rotate")} back={back} isHarmless problem={problem}>
       <fieldset class="field">
         <legend>{t("overlap", { prefix: `${key.prefix}…` })}</legend>
         <div>
@@ -92,11 +89,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
           ))}
         </div>
       </fieldset>
-      <p class="row">
-        <button class="btn primary">{t("rotate")}</button>
-        <Back c={c} />
-      </p>
-    </form>,
+    </Question>,
     problem === undefined ? 200 : 400,
     { width: "slim" },
   );
@@ -122,16 +115,11 @@ function deletePage(c: ConsoleContext, key: Key) {
   return page(
     c,
     t("delete_key", { name: key.name }),
-    <form method="post" class="stack narrow">
+    <Question text={t("delete_warning")} yes={t("delete")} back={back}>
       <p>
         <code>{key.prefix}…</code>
       </p>
-      <p>{t("delete_warning")}</p>
-      <p class="row">
-        <Back c={c} />
-        <button class="btn danger">{t("delete")}</button>
-      </p>
-    </form>,
+    </Question>,
     200,
     { width: "slim" },
   );

@@ -6,8 +6,9 @@ import { schemaMakers } from "../../../api/schema/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { readForm } from "../../frame.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Note, Problem } from "../../parts/note.tsx";
-import { adminPage, notFound, Question } from "../frame.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Question } from "../../parts/question.tsx";
+import { adminPage, notFound } from "../frame.tsx";
 import {
   checkDraft,
   draftFromMaker,
@@ -238,12 +239,10 @@ async function remove(c: ConsoleContext) {
       c,
       t("admin_model_remove_ask", { model: id }),
       <Question
-        t={t}
         text={t(builtIn(id) ? "admin_model_remove_built_in" : "admin_model_remove_own")}
         yes={t("admin_model_remove")}
         back={pathOf(id)}
-        problem={<Problem text={problem} />}
-        destroys
+        problem={problem}
       >
         <input type="hidden" name="base" value={base} />
       </Question>,
