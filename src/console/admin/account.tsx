@@ -89,7 +89,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
           <div class="card">
             <Facts
               of={[
-                [t("admin_account"), <code class="id">{account.id}</code>],
+                [t("account"), <code class="id">{account.id}</code>],
                 [t("created"), <DateTime ms={account.createdAt} />],
                 [t("status"), t(account.disabled ? "admin_is_disabled" : "admin_is_enabled")],
                 [t("role"), t(account.admin ? "admin_is_admin" : "admin_is_no_admin")],

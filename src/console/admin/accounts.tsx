@@ -64,7 +64,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
           rows={rows}
           columns={[
             {
-              name: t("admin_account"),
+              name: t("account"),
               class: "wrap",
               cell: ({ account: { id, email, name } }) => (
                 <>
@@ -86,7 +86,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
               name: t("status"),
               cell: ({ account: { disabled, admin } }) => (
                 <>
-                  {disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {admin === 1 && t("admin_role_admin")}
+                  {disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />} {admin === 1 && t("role_admin")}
                 </>
               ),
             },

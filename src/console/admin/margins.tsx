@@ -56,7 +56,7 @@ export const MarginStats = ({ rows }: { rows: Margin[] }) => {
         [
           t("admin_margin_ended"),
           ended.toLocaleString(language),
-          ended > 0 ? t("admin_margin_completed", { share: percentText(language, total("completed") / ended) }) : undefined,
+          ended > 0 ? t("usage_runs_completed", { share: percentText(language, total("completed") / ended) }) : undefined,
         ],
       ]}
     />

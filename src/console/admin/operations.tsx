@@ -66,7 +66,7 @@ export function AlertSection({ c, alerts, heartbeat, isFailing }: AlertsProps) {
           columns={[
             { name: t("admin_alert"), cell: ({ name }) => <code>{name}</code> },
             {
-              name: t("admin_alert_state"),
+              name: t("state"),
               cell: ({ endedAt }) =>
                 endedAt === null ? (
                   <Pill icon="bad" tone="bad" text={t("admin_alert_active")} />

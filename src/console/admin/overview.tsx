@@ -198,7 +198,7 @@ const State = ({ provider, upstreams }: { provider: ProviderHealth; upstreams: N
 
 const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers" | "upstreams" | "steps" | "range">) => {
   const { t, language } = useAround();
-  const seconds = (value: number | null) => (value === null ? "–" : t("admin_health_seconds", { seconds: value.toLocaleString(language) }));
+  const seconds = (value: number | null) => (value === null ? "–" : t("length_seconds", { seconds: value.toLocaleString(language) }));
   return (
     <section>
       <SectionHead title={t("admin_providers")}>
@@ -213,9 +213,9 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
         columns={[
           { name: t("admin_provider"), cell: ({ provider }) => provider },
           { name: t(`admin_range_${range}`), isExtra: true, cell: (provider) => <Beat provider={provider} steps={steps} /> },
-          { name: t("admin_alert_state"), cell: (provider) => <State provider={provider} upstreams={upstreams} /> },
-          { name: t("admin_health_calls"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
-          { name: t("admin_health_failed"), isNumber: true, cell: ({ failures, calls }) => percentText(language, failures / calls) },
+          { name: t("state"), cell: (provider) => <State provider={provider} upstreams={upstreams} /> },
+          { name: t("task_attempts"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
+          { name: t("failed_status"), isNumber: true, cell: ({ failures, calls }) => percentText(language, failures / calls) },
           { name: "p50", isNumber: true, isExtra: true, cell: ({ p50 }) => seconds(p50) },
           { name: "p95", isNumber: true, isExtra: true, cell: ({ p95 }) => seconds(p95) },
           { name: t("admin_health_spend"), isNumber: true, isExtra: true, cell: ({ spend }) => <Money millionths={spend} /> },
@@ -324,7 +324,7 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
         none={t("admin_margin_none")}
         rows={customers}
         columns={[
-          { name: t("admin_account"), class: "cut", cell: ({ margin, name }) => <a href={`${path}/accounts/${margin.name}`}>{name}</a> },
+          { name: t("account"), class: "cut", cell: ({ margin, name }) => <a href={`${path}/accounts/${margin.name}`}>{name}</a> },
           {
             name: t("admin_margin_ended"),
             isNumber: true,

@@ -24,7 +24,7 @@ const dayMs = 86_400_000;
 /** How each route did over all isolates, the worst first: a provider that only fails is not hidden by an isolate that has not asked it. */
 const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
   const { t, language } = useAround();
-  const seconds = (value: number | null) => (value === null ? "–" : t("admin_health_seconds", { seconds: value.toLocaleString(language) }));
+  const seconds = (value: number | null) => (value === null ? "–" : t("length_seconds", { seconds: value.toLocaleString(language) }));
   const worst = routes.toSorted((a, b) => b.failures / b.calls - a.failures / a.calls);
   return (
     <section>
@@ -44,7 +44,7 @@ const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
             ),
           },
           {
-            name: t("admin_alert_state"),
+            name: t("state"),
             cell: ({ state }) =>
               state === "ok" ? (
                 t("admin_health_ok")
@@ -52,9 +52,9 @@ const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
                 <Pill icon="bad" tone={state === "down" ? "bad" : "warn"} text={t(`admin_health_${state}`)} />
               ),
           },
-          { name: t("admin_health_calls"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
+          { name: t("task_attempts"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
           {
-            name: t("admin_health_failed"),
+            name: t("failed_status"),
             isNumber: true,
             cell: ({ failures, calls }) => percentText(language, calls === 0 ? 0 : failures / calls),
           },
@@ -111,7 +111,7 @@ async function list(c: ConsoleContext) {
             class: "wrap",
             cell: ({ on }) => (on ? <Pill icon="ok" tone="good" text={t("admin_on")} /> : <span class="muted">{t("admin_off")}</span>),
           },
-          { name: t("admin_here"), class: "wrap", cell: ({ on, aside }) => (on ? t(aside ? "admin_aside" : "admin_asked") : "–") },
+          { name: t("state"), class: "wrap", cell: ({ on, aside }) => (on ? t(aside ? "admin_aside" : "admin_route_used") : "–") },
         ]}
       />
       <p class="hint gap0">{t("admin_here_hint")}</p>

@@ -57,8 +57,8 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
       />
       <TextField
         name="reason"
-        label={t("admin_quota_reason")}
-        opt={t("admin_optional")}
+        label={t("admin_reason")}
+        opt={t("optional")}
         maxlength={maxReason}
         autocomplete="off"
         hint={t("admin_quota_reason_hint")}
@@ -80,14 +80,14 @@ export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
       none={t("admin_no_moves")}
       rows={changes}
       columns={[
-        { name: t("admin_moved_at"), cell: ({ at }) => <DateTime ms={at} /> },
+        { name: t("callback_when"), cell: ({ at }) => <DateTime ms={at} /> },
         {
           name: t("admin_moved"),
           isNumber: true,
           cell: ({ before, after }) => (before === null || after === null ? "–" : <Money millionths={after - before} />),
         },
         { name: t("quota"), isNumber: true, cell: ({ after }) => <Money millionths={after} /> },
-        { name: t("admin_quota_reason"), class: "wrap grow", cell: ({ reason }) => reason ?? <span class="muted">–</span> },
+        { name: t("admin_reason"), class: "wrap grow", cell: ({ reason }) => reason ?? <span class="muted">–</span> },
         { name: t("admin_moved_by"), isExtra: true, cell: ({ admin }) => admin ?? t("admin_moved_by_api") },
       ]}
     />

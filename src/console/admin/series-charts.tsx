@@ -58,7 +58,7 @@ const Axis = ({ steps, marks: parts }: { steps: Steps; marks: number }) => {
       {Array.from({ length: parts }, (_, at) => steps.since + Math.round((at / parts) * (steps.count - 1)) * steps.stepMs).map((ms) => (
         <span>{isLong ? dateText(language, ms) : name(ms)}</span>
       ))}
-      <span>{useAround().t("admin_now")}</span>
+      <span>{useAround().t("now")}</span>
     </div>
   );
 };
@@ -128,7 +128,7 @@ export const TaskChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => 
           let below = 0;
           return (
             [
-              ["ok", one.completed, "admin_completed"],
+              ["ok", one.completed, "completed"],
               ["no", one.caller, "admin_by_callers"],
               ["bad", one.failed, "failed_status"],
             ] as const
@@ -163,7 +163,7 @@ export const SeriesTable = ({ hours, inFlight, steps }: { hours: Hour[]; inFligh
           { name: t("admin_from_utc"), cell: ({ hour }) => <time datetime={new Date(hour).toISOString()}>{name(hour)}</time> },
           { name: t("admin_margin_revenue"), isNumber: true, cell: ({ revenue }) => <Money millionths={revenue} /> },
           { name: t("admin_margin_cost"), isNumber: true, cell: ({ cost }) => <Money millionths={cost} /> },
-          { name: t("admin_completed"), isNumber: true, cell: ({ completed }) => completed.toLocaleString(language) },
+          { name: t("completed"), isNumber: true, cell: ({ completed }) => completed.toLocaleString(language) },
           { name: t("admin_by_callers"), isNumber: true, cell: ({ caller }) => caller.toLocaleString(language) },
           { name: t("failed_status"), isNumber: true, cell: ({ failed }) => failed.toLocaleString(language) },
           { name: t("admin_in_flight_chart"), isNumber: true, cell: ({ hour }) => inFlight.get(hour)?.toLocaleString(language) ?? "–" },

@@ -82,7 +82,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
   const { submission, step } = task;
   const rows: Fact[] = [
     [
-      t("admin_account"),
+      t("account"),
       <a href={`/console/admin/accounts/${submission.accountId}`}>
         <code>{submission.accountId}</code>
       </a>,
@@ -97,7 +97,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
     [t("admin_faults"), task.faults],
     [t("reserved"), <Money millionths={submission.price} />],
   ];
-  if (task.charged !== undefined) rows.push([t("admin_charged"), <Money millionths={task.charged} />]);
+  if (task.charged !== undefined) rows.push([t("usage_charged"), <Money millionths={task.charged} />]);
   return rows;
 }
 

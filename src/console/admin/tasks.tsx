@@ -40,7 +40,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         { name: t("reserved"), isNumber: true, cell: ({ held }) => <Money millionths={held} /> },
         { name: t("admin_since"), cell: ({ at }) => <DateTime ms={at} /> },
         {
-          name: t("admin_account"),
+          name: t("account"),
           cell: ({ accountId }) => (
             <a href={`/console/admin/accounts/${accountId}`}>
               <code title={accountId}>{cutId(accountId)}</code>

@@ -106,7 +106,7 @@ const Rows = ({ list }: { list: Destination[] }) => {
               <a class="btn ghost sm hide-s" href={`${path}?change=${name}#form`} aria-label={t("destination_change_named", { name })}>
                 {t("destination_change")}
               </a>
-              <a class="btn ghost sm danger" href={`${path}/${name}/delete`} aria-label={t("destination_delete_named", { name })}>
+              <a class="btn ghost sm danger" href={`${path}/${name}/delete`} aria-label={t("delete_named", { name })}>
                 {t("delete")}
               </a>
             </span>
@@ -131,7 +131,7 @@ const Form = ({ changed, typed, problems = [], isFirst }: FormProps) => {
     label: t(`destination_${name}`),
     value: typed?.(name) ?? known[name],
     error: problems.find(({ field }) => field === name)?.text,
-    ...(optional.has(name) ? { opt: t("batch_optional") } : { required: true }),
+    ...(optional.has(name) ? { opt: t("optional") } : { required: true }),
     autocomplete: "off",
     spellcheck: false,
   });
@@ -154,7 +154,7 @@ const Form = ({ changed, typed, problems = [], isFirst }: FormProps) => {
           </div>
           <TextField {...of("prefix")} hint={t("destination_prefix_hint")} />
           <p class="row">
-            <button class="btn primary">{t(changed ? "destination_save" : "destination_add")}</button>
+            <button class="btn primary">{t(changed ? "save" : "destination_add")}</button>
             {changed && (
               <a class="btn" href={path}>
                 {t("cancel")}

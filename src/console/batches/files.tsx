@@ -96,7 +96,7 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
                   {t("file_run")}
                 </a>
               )}
-              <a class="btn ghost sm danger" href={`${path}/${file.id}/delete`} aria-label={t("file_delete_named", { name: nameOf(file) })}>
+              <a class="btn ghost sm danger" href={`${path}/${file.id}/delete`} aria-label={t("delete_named", { name: nameOf(file) })}>
                 {t("delete")}
               </a>
             </span>
@@ -112,7 +112,7 @@ const Upload = () => {
   return (
     <form method="post" action={path} enctype="multipart/form-data" class="card upload">
       <div class="field">
-        <label for="f-file">{t("file_upload")}</label>
+        <label for="f-file">{t("file")}</label>
         <input
           class="in"
           type="file"

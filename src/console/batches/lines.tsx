@@ -107,7 +107,7 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
           cell: ({ n, custom_id: id, task }) =>
             task !== undefined && (
               <a class="btn ghost sm" href={`/console/tasks/${task}`} aria-label={t("batch_open", { id: id ?? String(n + 1) })}>
-                {t("batch_open_word")}
+                {t("open")}
               </a>
             ),
         },

@@ -63,7 +63,7 @@ const Batches = ({ data }: { data: Batch[] }) => {
             </a>
           ),
         },
-        { name: t("batch_state"), cell: (batch) => <BatchPill batch={batch} /> },
+        { name: t("state"), cell: (batch) => <BatchPill batch={batch} /> },
         { name: t("batch_progress"), isExtra: true, cell: (batch) => <Progress batch={batch} /> },
         {
           name: t("failed_status"),
@@ -73,7 +73,7 @@ const Batches = ({ data }: { data: Batch[] }) => {
             failed > 0 ? <span class="delta down">{countText(language, failed)}</span> : total === 0 ? "–" : 0,
         },
         {
-          name: t("batch_cost"),
+          name: t("cost"),
           isNumber: true,
           cell: ({ cost: { charged, limit } }) => (
             <>

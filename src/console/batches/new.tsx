@@ -197,7 +197,7 @@ const Models = ({ c, checked }: { c: ConsoleContext; checked: Checked }) => {
         columns={[
           { name: t("model"), cell: ({ model }) => model },
           { name: t("batch_lines"), isNumber: true, cell: ({ lines }) => countText(language, lines) },
-          { name: t("batch_price"), isNumber: true, cell: ({ price }) => formatAmount(c, price) },
+          { name: t("price"), isNumber: true, cell: ({ price }) => formatAmount(c, price) },
         ]}
       />
     </section>
@@ -225,7 +225,7 @@ const StartForm = ({ c, file, checked, destinations, typed }: StartProps) => {
       <TextField
         name="reference"
         label={t("name")}
-        opt={t("batch_optional")}
+        opt={t("optional")}
         maxlength={128}
         value={value("reference", "")}
         error={error("reference")}
@@ -233,7 +233,7 @@ const StartForm = ({ c, file, checked, destinations, typed }: StartProps) => {
       <div class="cols">
         <TextField
           name="max_cost"
-          label={t("batch_limit")}
+          label={t("usage_limit")}
           opt={balanceUnit(c.env)}
           inputmode="decimal"
           value={value("max_cost", decimal(checked.price))}
@@ -255,7 +255,7 @@ const StartForm = ({ c, file, checked, destinations, typed }: StartProps) => {
         name="callback_url"
         type="url"
         label={t("batch_callback")}
-        opt={t("batch_optional")}
+        opt={t("optional")}
         value={value("callback_url", "")}
         hint={t("batch_callback_hint")}
         error={error("callback_url")}
@@ -297,7 +297,7 @@ async function review(c: ConsoleContext, file: string, typed?: Typed) {
       <Stats
         of={[
           [t("batch_lines"), countText(language, checked.lines), t("batch_lines_run", { count: countText(language, runnable) })],
-          [t("batch_price"), formatAmount(c, checked.price), t("batch_price_hint")],
+          [t("price"), formatAmount(c, checked.price), t("batch_price_hint")],
           [t("batch_refused"), countText(language, checked.refused), t("batch_refused_hint")],
         ]}
       />
@@ -425,7 +425,7 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
   const { details = [] } = await readError(answer);
   const labels: Record<string, string> = {
     reference: t("name"),
-    max_cost: t("batch_limit"),
+    max_cost: t("usage_limit"),
     concurrency: t("batch_at_once"),
     callback_url: t("batch_callback"),
     "deliver_to.destination": t("deliver_to"),

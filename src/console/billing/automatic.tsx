@@ -154,7 +154,7 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
         {set && (
           <p class="row">
             <button class="btn" name="do" value="save">
-              {t("billing_save")}
+              {t("save")}
             </button>
             <button class="btn ghost" name="do" value="card">
               {t("billing_another_card")}

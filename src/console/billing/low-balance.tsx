@@ -28,7 +28,7 @@ export const LowBalance = ({ path, threshold, typed }: LowBalanceProps) => {
           autocomplete="off"
           maxlength={20}
         />
-        <button class="btn">{t("billing_save")}</button>
+        <button class="btn">{t("save")}</button>
       </form>
     </details>
   );

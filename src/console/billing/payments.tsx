@@ -53,7 +53,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
           ),
         },
         {
-          name: t("billing_state"),
+          name: t("state"),
           cell: (payment) => {
             const { word, ...shown } = look(payment);
             return <Pill {...shown} text={t(word, { amount: price(payment.refunded, payment.currency) })} />;

@@ -36,7 +36,7 @@ const dayMs = 86_400_000;
 /** The heading over a conversation in the list, by its day. */
 function toDay(at: number, now: number) {
   const days = Math.floor(now / dayMs) - Math.floor(at / dayMs);
-  return days <= 0 ? "chat_today" : days === 1 ? "chat_yesterday" : days < 7 ? "chat_week" : "chat_older";
+  return days <= 0 ? "today" : days === 1 ? "chat_yesterday" : days < 7 ? "chat_week" : "chat_older";
 }
 
 const List = ({ room: { list, open, now } }: { room: Room }) => {

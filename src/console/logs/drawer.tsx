@@ -65,7 +65,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
           {step(older, "right", t("logs_older"), "ArrowRight")}
           <a class="btn ghost sm" href={page}>
             <Icon name="out" />
-            {t("logs_open")}
+            {t("open")}
           </a>
           <a class="btn icon ghost sm" href={list} aria-label={t("close")} {...beside(list, "Escape")}>
             <Icon name="x" />
@@ -86,7 +86,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
           isSmall
           of={[
             [t("figure_answer"), duration(language, entry.ms)],
-            ...(made ? [[t("figure_attempts"), countAttempts(made.record)] as const] : []),
+            ...(made ? [[t("task_attempts"), countAttempts(made.record)] as const] : []),
             [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
           ]}
         />
@@ -98,7 +98,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
           of={[
             [t("logs_time"), <DateTime ms={entry.at} />],
             entry.model !== undefined && [t("model"), entry.model],
-            [t("task_key"), keyName],
+            [t("usage_key"), keyName],
             [t("logs_request"), <CopiedId id={entry.request} of="request-id" name={t("logs_request")} />],
           ]}
         />

@@ -53,7 +53,7 @@ export async function entryPage(c: ConsoleContext) {
         of={[
           [t("figure_answer"), entry.status, t("figure_after", { time: duration(language, entry.ms) })],
           [t("model"), entry.model ?? "–"],
-          [t("task_key"), keyName],
+          [t("usage_key"), keyName],
           [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
         ]}
       />

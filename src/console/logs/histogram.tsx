@@ -71,7 +71,7 @@ export const Histogram = ({ parts, since, until, isNow, to }: HistogramProps) =>
           {[0, 0.25, 0.5, 0.75].map((share) => (
             <span>{name(begin(Math.round(share * parts.length)))}</span>
           ))}
-          <span>{isNow ? t("admin_now") : name(until)}</span>
+          <span>{isNow ? t("now") : name(until)}</span>
         </div>
       </div>
       <details class="more">

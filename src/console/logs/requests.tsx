@@ -116,9 +116,9 @@ export const Requests = ({ entries, keyNames, charges, open, to }: RequestsProps
         t("logs_path"),
         t("status"),
         { name: t("model"), isExtra: true },
-        { name: t("task_key"), isExtra: true },
+        { name: t("usage_key"), isExtra: true },
         { name: t("callback_took"), isNumber: true, isExtra: true },
-        { name: t("logs_cost"), isNumber: true, isExtra: true },
+        { name: t("cost"), isNumber: true, isExtra: true },
       ]}
     >
       {entries.map((entry) => (

@@ -4,10 +4,8 @@ export default {
   en: {
     admin_provider: "Provider",
     admin_switched: "Switched on",
-    admin_here: "State",
     admin_on: "on",
     admin_off: "off: no secret or binding",
-    admin_asked: "used in order",
     admin_aside: "unhealthy: its credentials or funds failed",
     admin_here_hint: "A provider whose credentials or funds failed anywhere in the last ten minutes is put aside: others are used first.",
     admin_route_used: "used in order",
@@ -20,10 +18,8 @@ export default {
   zh: {
     admin_provider: "提供商",
     admin_switched: "启用状态",
-    admin_here: "状态",
     admin_on: "已启用",
     admin_off: "未启用：缺少机密或绑定",
-    admin_asked: "按顺序使用",
     admin_aside: "异常：凭据或资金失效",
     admin_here_hint: "最近十分钟内任何一处凭据或资金失效的提供商会被搁置：优先使用其他提供商。",
     admin_route_used: "按顺序使用",
@@ -36,10 +32,8 @@ export default {
   ko: {
     admin_provider: "제공자",
     admin_switched: "사용 여부",
-    admin_here: "상태",
     admin_on: "켜짐",
     admin_off: "꺼짐: 시크릿이나 바인딩 없음",
-    admin_asked: "순서대로 사용",
     admin_aside: "이상: 자격 증명이나 잔액 문제",
     admin_here_hint: "최근 10분 동안 어디서든 자격 증명이나 잔액 문제가 생긴 제공자는 뒤로 미루고 다른 제공자를 먼저 사용합니다.",
     admin_route_used: "순서대로 사용",
@@ -52,10 +46,8 @@ export default {
   ja: {
     admin_provider: "プロバイダー",
     admin_switched: "設定",
-    admin_here: "状態",
     admin_on: "有効",
     admin_off: "無効：シークレットもバインディングもなし",
-    admin_asked: "順番どおりに使用",
     admin_aside: "異常：認証情報または残高の問題",
     admin_here_hint: "過去 10 分間にどこかで認証情報や残高の問題が起きたプロバイダーは後回しにし、他のプロバイダーを優先します。",
     admin_route_used: "順番どおりに使用",

@@ -4,7 +4,6 @@ export default {
   en: {
     admin: "Admin",
     admin_accounts: "Accounts",
-    admin_account: "Account",
     admin_providers: "Providers",
     admin_open_tasks: "Open tasks",
     admin_done: "Done",
@@ -59,7 +58,6 @@ export default {
     admin_below_use: "The quota cannot be lower than the used and reserved amount: {amount}.",
     admin_no_keys: "No keys.",
     admin_no_tasks: "No tasks.",
-    admin_role_admin: "Admin",
     admin_person: "User",
     admin_reason: "Reason",
     admin_invitation_mailed: "Sent to {email}. This link is shown only now, in case the e-mail does not arrive.",
@@ -67,7 +65,6 @@ export default {
   zh: {
     admin: "管理",
     admin_accounts: "账户",
-    admin_account: "账户",
     admin_providers: "提供商",
     admin_open_tasks: "未结束的任务",
     admin_done: "完成",
@@ -122,7 +119,6 @@ export default {
     admin_below_use: "额度不能低于已使用与已预留之和：{amount}。",
     admin_no_keys: "没有密钥。",
     admin_no_tasks: "没有任务。",
-    admin_role_admin: "管理员",
     admin_person: "用户",
     admin_reason: "原因",
     admin_invitation_mailed: "已发送至 {email}。以防邮件未送达，此链接仅现在显示。",
@@ -130,7 +126,6 @@ export default {
   ko: {
     admin: "관리",
     admin_accounts: "계정",
-    admin_account: "계정",
     admin_providers: "제공자",
     admin_open_tasks: "끝나지 않은 작업",
     admin_done: "완료",
@@ -185,7 +180,6 @@ export default {
     admin_below_use: "한도는 사용 및 예약된 금액보다 작을 수 없습니다: {amount}.",
     admin_no_keys: "키가 없습니다.",
     admin_no_tasks: "작업이 없습니다.",
-    admin_role_admin: "관리자",
     admin_person: "사용자",
     admin_reason: "사유",
     admin_invitation_mailed: "{email}(으)로 보냈습니다. 이메일이 도착하지 않을 경우를 위해 이 링크는 지금만 표시됩니다.",
@@ -193,7 +187,6 @@ export default {
   ja: {
     admin: "管理",
     admin_accounts: "アカウント",
-    admin_account: "アカウント",
     admin_providers: "プロバイダー",
     admin_open_tasks: "未完了のタスク",
     admin_done: "完了",
@@ -248,7 +241,6 @@ export default {
     admin_below_use: "上限は使用済みと予約済みの合計を下回れません：{amount}。",
     admin_no_keys: "キーはありません。",
     admin_no_tasks: "タスクはありません。",
-    admin_role_admin: "管理者",
     admin_person: "利用者",
     admin_reason: "理由",
     admin_invitation_mailed: "{email} に送信しました。メールが届かない場合のため、このリンクは今だけ表示されます。",

@@ -27,7 +27,6 @@ export default {
     logs_none_such: "No such requests",
     logs_none_such_hint: "No request of the last {days} days matches. Try another filter.",
     logs_all: "All requests",
-    logs_cost: "Cost",
     logs_any_path: "Any path",
     logs_any_model: "Any model",
     logs_any_error: "Any error",
@@ -60,7 +59,6 @@ export default {
     logs_slow: "{seconds} s and slower",
     logs_newer: "Newer request",
     logs_older: "Older request",
-    logs_open: "Open",
   },
   zh: {
     logs: "日志",
@@ -86,7 +84,6 @@ export default {
     logs_none_such: "没有符合条件的请求",
     logs_none_such_hint: "最近 {days} 天没有符合条件的请求。请换一个筛选条件。",
     logs_all: "全部请求",
-    logs_cost: "费用",
     logs_any_path: "任意路径",
     logs_any_model: "任意模型",
     logs_any_error: "任意错误",
@@ -119,7 +116,6 @@ export default {
     logs_slow: "{seconds} 秒及以上",
     logs_newer: "较新的请求",
     logs_older: "较旧的请求",
-    logs_open: "打开",
   },
   ko: {
     logs: "로그",
@@ -145,7 +141,6 @@ export default {
     logs_none_such: "해당하는 요청이 없습니다",
     logs_none_such_hint: "최근 {days}일 동안 조건에 맞는 요청이 없습니다. 다른 필터를 사용해 보세요.",
     logs_all: "모든 요청",
-    logs_cost: "비용",
     logs_any_path: "모든 경로",
     logs_any_model: "모든 모델",
     logs_any_error: "모든 오류",
@@ -178,7 +173,6 @@ export default {
     logs_slow: "{seconds}초 이상",
     logs_newer: "더 최근 요청",
     logs_older: "더 이전 요청",
-    logs_open: "열기",
   },
   ja: {
     logs: "ログ",
@@ -204,7 +198,6 @@ export default {
     logs_none_such: "該当するリクエストがありません",
     logs_none_such_hint: "直近 {days} 日間に条件に合うリクエストはありません。別の条件をお試しください。",
     logs_all: "すべてのリクエスト",
-    logs_cost: "料金",
     logs_any_path: "すべてのパス",
     logs_any_model: "すべてのモデル",
     logs_any_error: "すべてのエラー",
@@ -237,6 +230,5 @@ export default {
     logs_slow: "{seconds} 秒以上",
     logs_newer: "新しいリクエスト",
     logs_older: "古いリクエスト",
-    logs_open: "開く",
   },
 };

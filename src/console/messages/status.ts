@@ -12,7 +12,6 @@ export default {
     status_completed: "Completed",
     status_median: "Median time",
     status_none: "No task has ended in the last hour.",
-    status_seconds: "{seconds} s",
     status_hint: "Tasks that their callers cancelled, or whose input was refused, are not counted.",
   },
   zh: {
@@ -26,7 +25,6 @@ export default {
     status_completed: "完成率",
     status_median: "用时中位数",
     status_none: "最近一小时没有结束的任务。",
-    status_seconds: "{seconds} 秒",
     status_hint: "由调用方取消或因输入被拒绝的任务不计算在内。",
   },
   ko: {
@@ -40,7 +38,6 @@ export default {
     status_completed: "완료율",
     status_median: "중앙값 시간",
     status_none: "지난 한 시간 동안 끝난 작업이 없습니다.",
-    status_seconds: "{seconds}초",
     status_hint: "호출자가 취소했거나 입력이 거부된 작업은 포함하지 않습니다.",
   },
   ja: {
@@ -54,7 +51,6 @@ export default {
     status_completed: "完了率",
     status_median: "所要時間の中央値",
     status_none: "直近 1 時間に終了したタスクはありません。",
-    status_seconds: "{seconds} 秒",
     status_hint: "呼び出し元がキャンセルしたタスクと、入力が拒否されたタスクは含みません。",
   },
 };

@@ -29,7 +29,6 @@ export default {
     after_seconds: "after {seconds} s",
     length_seconds: "{seconds} s",
     files_expire_at: "Files expire",
-    files_expired_at: "Files expired",
     money_came_back: "Nothing was charged: {amount} was returned.",
     money_only_back: "{amount} was returned.",
     money_comes_back: "Nothing is charged: {amount} will be returned in a moment.",
@@ -64,7 +63,6 @@ export default {
     fall_look_wait: "Gateway",
     fall_look_run: "Being made",
     fall_look_bad: "Failed",
-    figure_attempts: "Attempts",
   },
   zh: {
     kind: "类型",
@@ -94,7 +92,6 @@ export default {
     after_seconds: "历时 {seconds} 秒",
     length_seconds: "{seconds} 秒",
     files_expire_at: "文件过期",
-    files_expired_at: "文件已过期",
     money_came_back: "未扣费：已退回 {amount}。",
     money_only_back: "已退回 {amount}。",
     money_comes_back: "不扣费：{amount} 即将退回。",
@@ -129,7 +126,6 @@ export default {
     fall_look_wait: "网关",
     fall_look_run: "生成",
     fall_look_bad: "失败",
-    figure_attempts: "尝试",
   },
   ko: {
     kind: "종류",
@@ -159,7 +155,6 @@ export default {
     after_seconds: "{seconds}초 소요",
     length_seconds: "{seconds}초",
     files_expire_at: "파일 만료",
-    files_expired_at: "파일 만료됨",
     money_came_back: "청구되지 않았습니다. 반환된 금액: {amount}.",
     money_only_back: "반환된 금액: {amount}.",
     money_comes_back: "청구되지 않습니다. 곧 반환될 금액: {amount}.",
@@ -194,7 +189,6 @@ export default {
     fall_look_wait: "게이트웨이",
     fall_look_run: "생성",
     fall_look_bad: "실패",
-    figure_attempts: "시도",
   },
   ja: {
     kind: "種類",
@@ -224,7 +218,6 @@ export default {
     after_seconds: "所要 {seconds} 秒",
     length_seconds: "{seconds} 秒",
     files_expire_at: "ファイルの期限",
-    files_expired_at: "ファイル期限切れ",
     money_came_back: "請求はありません。{amount} が返却されました。",
     money_only_back: "{amount} が返却されました。",
     money_comes_back: "請求はありません。{amount} はまもなく返却されます。",
@@ -259,6 +252,5 @@ export default {
     fall_look_wait: "ゲートウェイ",
     fall_look_run: "生成",
     fall_look_bad: "失敗",
-    figure_attempts: "試行",
   },
 };

@@ -19,7 +19,7 @@ export function listAbilities(t: Translate, { fields }: Choice, others: readonly
   const shapes = optionsOf(find("size")).length;
   const most = images && "most" in images ? images.most : undefined;
   return [
-    ...(seconds === "" ? [] : [{ text: t("model_can_seconds", { seconds }) }]),
+    ...(seconds === "" ? [] : [{ text: t("length_seconds", { seconds }) }]),
     ...(count?.as === "number" && (count.maximum ?? 1) > 1 ? [{ text: t("model_can_count", { count: count.maximum ?? 1 }) }] : []),
     ...(shapes > 1 ? [{ text: t("model_can_shapes", { count: shapes }) }] : []),
     ...(most === undefined ? [] : [{ ability: "images" as const, text: t("model_can_references", { count: most }) }]),

@@ -154,7 +154,7 @@ const Card = ({ of: shown }: { of: Shown }) => {
       <Facts
         of={[
           [
-            t("site_price"),
+            t("price"),
             prices.map(([unit, amount], at) => <div class={at === 0 ? undefined : "meta"}>{t("amount_of", { unit, amount })}</div>),
           ],
           [t("usual_time"), useTime(shown)],
@@ -264,7 +264,7 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
             },
             { name: t("model_can"), isExtra: true, class: "wrap meta", cell: ({ can }) => can.map(({ text }) => text).join(", ") || "–" },
             {
-              name: t("site_price"),
+              name: t("price"),
               isExtra: true,
               class: "wrap num",
               cell: ({ prices }) =>
@@ -352,7 +352,7 @@ export async function list(c: ConsoleContext) {
               {t("model_cards")}
             </a>
             <a href={pathWith({ ...asked, as: "table" })} aria-current={asked.as === "table" ? "page" : undefined}>
-              {t("model_table")}
+              {t("prices")}
             </a>
           </nav>
         </>

@@ -25,7 +25,7 @@ export const PriceTable = ({ c, choices }: { c: ConsoleContext; choices: Choice[
         },
         { name: t("kind"), isExtra: true, cell: ({ action }) => t(`model_group_${action}`) },
         {
-          name: t("site_price"),
+          name: t("price"),
           class: "wrap prices",
           cell: (choice) =>
             listPrices(c, choice).map(([name, amount]) => (

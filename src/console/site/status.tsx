@@ -106,7 +106,7 @@ function page(c: ConsoleContext, { submissions, kinds }: Status): Response | Pro
               {
                 name: t("status_median"),
                 isNumber: true,
-                cell: ({ medianSeconds }) => (medianSeconds === null ? "–" : t("status_seconds", { seconds: medianSeconds })),
+                cell: ({ medianSeconds }) => (medianSeconds === null ? "–" : t("length_seconds", { seconds: medianSeconds })),
               },
             ]}
           />

@@ -74,10 +74,10 @@ export const Details = ({ task, record, keyName }: { task: TaskData; record: Tas
           ),
           record.result?.kind === "video" && [t("pixels"), `${record.result.width} × ${record.result.height}`],
           credentials && [t("credential"), t(`credential_${credentials}`)],
-          keyName !== undefined && [t("task_key"), keyName],
+          keyName !== undefined && [t("usage_key"), keyName],
           [t("task"), <CopiedId id={task.id} of="task-id" name={t("task")} />],
           expiresAt !== undefined && [
-            t(isGone(task) ? "files_expired_at" : "files_expire_at"),
+            t(isGone(task) ? "files_gone" : "files_expire_at"),
             isGone(task) ? (
               <ClockTime ms={expiresAt} />
             ) : (
@@ -132,7 +132,7 @@ export const Timeline = ({ task, record }: { task: TaskData; record: Task }) => 
           {listMoments(task, record, t).map(({ at, tone, text, hint }) => (
             <li data-s={tone}>
               <span>{text}</span>
-              <span class="meta num">{tone === "run" ? t("task_now") : <TimeOfDay ms={at} />}</span>
+              <span class="meta num">{tone === "run" ? t("now") : <TimeOfDay ms={at} />}</span>
               {hint !== undefined && <p class="meta">{hint}</p>}
             </li>
           ))}

@@ -55,7 +55,7 @@ export const Figures = ({ record, cost, first, typicalSeconds }: FiguresProps) =
           typicalSeconds === undefined ? undefined : t("figure_typical", { time: spanText(language, 1000 * typicalSeconds) }),
         ],
         [
-          t("figure_attempts"),
+          t("task_attempts"),
           attempts,
           attempts === 0
             ? t("figure_not_asked")

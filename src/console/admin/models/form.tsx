@@ -140,7 +140,7 @@ const RouteCost = ({ editor: { draft }, route, at, errors }: { editor: Editor; r
   return (
     <details class="about" open={names.some((name) => errors(`${of}.${name}`) !== undefined)}>
       <summary>
-        {t("admin_route_cost")} <span class="meta">{shown.length > 0 ? shown.join(", ") : t("admin_route_cost_none")}</span>
+        {t("admin_margin_cost")} <span class="meta">{shown.length > 0 ? shown.join(", ") : t("admin_route_cost_none")}</span>
       </summary>
       <Amounts of={of} names={names} typed={typed} errors={errors} />
       <label class="check">
@@ -297,7 +297,7 @@ const State = ({ value }: { value: string }) => {
   return (
     <div class="field" id="f-state">
       <span class="label" id="state-label">
-        {t("admin_model_state")}
+        {t("state")}
       </span>
       <div class="seg full" role="radiogroup" aria-labelledby="state-label">
         {(["hidden", "live"] as const).map((state) => (
@@ -343,7 +343,7 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
               <TextField
                 name="aliases"
                 label={t("other_names")}
-                opt={t("admin_optional")}
+                opt={t("optional")}
                 value={aliases}
                 autocomplete="off"
                 spellcheck="false"
@@ -353,7 +353,7 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
             <TextField
               name="title"
               label={t("admin_model_title")}
-              opt={t("admin_optional")}
+              opt={t("optional")}
               value={plain("title")}
               maxlength={80}
               autocomplete="off"

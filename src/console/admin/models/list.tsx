@@ -71,7 +71,7 @@ const familyIcons = { chat: "chat", image: "image", video: "film", file: "cube" 
 const ModelState = ({ row: { model, health, margin, failing, isRefused } }: { row: Row }) => {
   const { t, language } = useAround();
   if (isRefused) return <Pill icon="bad" tone="bad" text={t("admin_model_refused")} />;
-  if (model.state === "hidden") return <Pill icon="ban" text={t("admin_model_hidden")} />;
+  if (model.state === "hidden") return <Pill icon="ban" text={t("admin_models_hidden")} />;
   if (health.usable === 0) return <Pill icon="bad" tone="bad" text={t("admin_model_unserved")} />;
   if (health.healthy < health.usable)
     return <Pill icon="warn" tone="warn" text={t("admin_model_up", { up: health.healthy, of: health.usable })} />;
@@ -154,7 +154,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
                   <ModelState row={row} />
                   {row.margin && (
                     <span class="meta">
-                      {t("admin_model_margin")} <Share {...row.margin} />
+                      {t("admin_margin")} <Share {...row.margin} />
                     </span>
                   )}
                 </span>
@@ -162,10 +162,10 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
             </span>
           ),
         },
-        { name: t("admin_model_state"), isExtra: true, cell: (row) => <ModelState row={row} /> },
+        { name: t("state"), isExtra: true, cell: (row) => <ModelState row={row} /> },
         { name: t("admin_model_price"), isNumber: true, cell: ({ model }) => <Prices c={c} model={model} /> },
         { name: t("admin_margin_cost"), isNumber: true, isExtra: true, cell: (row) => <Costs c={c} row={row} /> },
-        { name: t("admin_model_margin"), isNumber: true, isExtra: true, cell: ({ margin }) => (margin ? <Share {...margin} /> : "–") },
+        { name: t("admin_margin"), isNumber: true, isExtra: true, cell: ({ margin }) => (margin ? <Share {...margin} /> : "–") },
         {
           name: t("admin_model_runs"),
           isNumber: true,
@@ -256,7 +256,7 @@ export async function listModels(c: ConsoleContext) {
       {rows.length === 0 ? (
         <Empty icon="search" title={t("admin_models_none")}>
           <a class="btn" href={path}>
-            {t("admin_models_all")}
+            {t("model_all")}
           </a>
         </Empty>
       ) : (

@@ -36,7 +36,7 @@ const Tabs = ({ c, id, tab, hasDraft }: ModelHead & { c: ConsoleContext }) => {
     maker: t("admin_maker_add"),
     form: t("admin_model_form"),
     json: "JSON",
-    margin: t("admin_model_margin"),
+    margin: t("admin_margin"),
     revisions: t("admin_model_revisions"),
   };
   const tabs: Tab[] = id === "" ? ["form", "json", "maker"] : ["form", "json", "margin", "revisions"];
@@ -73,7 +73,7 @@ const Lead = ({ c, revisions: [newest], id }: ModelHead & { c: ConsoleContext })
         id !== "" && builtIn(id) && <span class="meta">{t("admin_model_no_entry")}</span>
       )}
       {newest?.removed === 1 && !builtIn(id) && <Pill icon="ban" text={t("admin_models_removed")} />}
-      {newest?.removed === 0 && newest.entry["state"] === "hidden" && <Pill icon="ban" text={t("admin_model_hidden")} />}
+      {newest?.removed === 0 && newest.entry["state"] === "hidden" && <Pill icon="ban" text={t("admin_models_hidden")} />}
     </span>
   );
 };

@@ -95,7 +95,7 @@ const Act = ({ c, editor: { draft, live, verdict } }: { c: ConsoleContext; edito
           {t("admin_model_check")}
         </button>
         <button class="btn primary" name="act" value="save">
-          {t(sells ? "admin_model_sell" : "admin_model_save")}
+          {t(sells ? "admin_model_sell" : "save")}
         </button>
       </span>
     </div>
