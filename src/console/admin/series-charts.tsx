@@ -1,10 +1,11 @@
 /** Charts of the operator's start page: revenue and cost, ended tasks, and the health of a provider. */
 
-import { percentText, roundedAmount } from "../amounts.ts";
+import { percentText } from "../amounts.ts";
 import type { Hour, ProviderHealth } from "../../db/operator-series.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
+import { Plot, plotHeight, roundUp } from "../parts/plot.tsx";
 import { DataTable } from "../parts/table.tsx";
 
 /** The steps of a chart: the first one's first millisecond, how long each is, and how many. */
@@ -16,7 +17,6 @@ export interface Steps {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const height = 200;
 const low = 72;
 /** Of the ten units of a step, its bar takes eight. */
 const stepWidth = 10;
@@ -41,14 +41,6 @@ const useStepName = ({ stepMs, count }: Steps) => {
   };
 };
 
-/** The smallest round number that is not below an amount, with four grid lines. */
-function roundUp(amount: number): number {
-  const power = 10 ** Math.floor(Math.log10(Math.max(amount, 1)));
-  return ([1, 2, 4, 8].find((factor) => factor * power >= amount) ?? 10) * power;
-}
-
-const lines = [1, 0.75, 0.5, 0.25, 0] as const;
-
 const Axis = ({ steps, marks: parts }: { steps: Steps; marks: number }) => {
   const name = useStepName(steps);
   const { language } = useAround();
@@ -65,31 +57,17 @@ const Axis = ({ steps, marks: parts }: { steps: Steps; marks: number }) => {
 
 /** Revenue and cost as lines; the space between them is the margin. */
 export const MoneyChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
-  const { language, t, unit } = useAround();
+  const { t } = useAround();
   const top = roundUp(Math.max(...hours.map(({ revenue, cost }) => Math.max(revenue, cost))));
-  const width = (hours.length - 1) * stepWidth;
   const points = (of: "revenue" | "cost") =>
-    hours.map((one, at) => `${at * stepWidth} ${(height - (Math.max(one[of], 0) / top) * height).toFixed(1)}`);
+    hours.map((one, at) => `${at * stepWidth} ${(plotHeight - (Math.max(one[of], 0) / top) * plotHeight).toFixed(1)}`);
   const [revenue, cost] = [points("revenue"), points("cost")];
   return (
-    <div class="plotgrid plot">
-      <div class="ylab axis" aria-hidden="true">
-        {lines.map((part) => (
-          <span>{roundedAmount(language, unit, top * part)}</span>
-        ))}
-      </div>
-      <div>
-        <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={t("admin_money_chart")}>
-          {lines.map((part) => (
-            <line x1="0" x2={width} y1={height * (1 - part)} y2={height * (1 - part)} />
-          ))}
-          <path class="between" d={`M${revenue.join("L")}L${cost.toReversed().join("L")}Z`} />
-          <path class="cost" d={`M${cost.join("L")}`} />
-          <path class="revenue" d={`M${revenue.join("L")}`} />
-        </svg>
-        <Axis steps={steps} marks={4} />
-      </div>
-    </div>
+    <Plot label={t("admin_money_chart")} top={top} width={(hours.length - 1) * stepWidth} axis={<Axis steps={steps} marks={4} />}>
+      <path class="between" d={`M${revenue.join("L")}L${cost.toReversed().join("L")}Z`} />
+      <path class="cost" d={`M${cost.join("L")}`} />
+      <path class="revenue" d={`M${revenue.join("L")}`} />
+    </Plot>
   );
 };
 
