@@ -10,6 +10,7 @@ import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
@@ -111,31 +112,20 @@ const Upload = () => {
   const { t } = useAround();
   return (
     <form method="post" action={path} enctype="multipart/form-data" class="card upload">
-      <div class="field">
-        <label for="f-file">{t("file")}</label>
-        <input
-          class="in"
-          type="file"
-          id="f-file"
-          name="file"
-          accept="image/png,image/jpeg,image/webp,video/mp4,video/quicktime,.jsonl"
-          aria-describedby="f-file-hint"
-          required
-        />
-        <p class="hint" id="f-file-hint">
-          {t("file_upload_hint")}
-        </p>
-      </div>
-      <div class="field">
-        <label for="f-expires_in">{t("file_kept")}</label>
-        <select class="in" id="f-expires_in" name="expires_in">
-          {lifetimes.map((seconds) => (
-            <option value={String(seconds)} selected={seconds === 86_400}>
-              {t(`file_kept_${seconds}`)}
-            </option>
-          ))}
-        </select>
-      </div>
+      <TextField
+        name="file"
+        type="file"
+        label={t("file")}
+        hint={t("file_upload_hint")}
+        accept="image/png,image/jpeg,image/webp,video/mp4,video/quicktime,.jsonl"
+        required
+      />
+      <SelectField
+        name="expires_in"
+        label={t("file_kept")}
+        options={lifetimes.map((seconds) => ({ value: String(seconds), text: t(`file_kept_${seconds}`) }))}
+        value="86400"
+      />
       <button class="btn primary">
         <Icon name="upload" />
         {t("file_upload_do")}

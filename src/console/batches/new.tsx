@@ -5,7 +5,7 @@ import { decimal, formatAmount, parseQuota } from "../amounts.ts";
 import { type Destination, readBatch, readDestinations, readError, readFile } from "../answers.ts";
 import { askGateway, page, readForm } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
-import { SelectField, TextField } from "../parts/field.tsx";
+import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -54,21 +54,14 @@ const FileForm = () => {
   const { t } = useAround();
   return (
     <form method="post" action={`${path}/file`} enctype="multipart/form-data" class="stack">
-      <div class="field">
-        <label for="f-file">{t("batch_file")}</label>
-        <input
-          class="in"
-          type="file"
-          id="f-file"
-          name="file"
-          accept=".jsonl,.ndjson,application/jsonl"
-          aria-describedby="f-file-hint"
-          required
-        />
-        <p class="hint" id="f-file-hint">
-          {t("batch_file_hint")}
-        </p>
-      </div>
+      <TextField
+        name="file"
+        type="file"
+        label={t("batch_file")}
+        hint={t("batch_file_hint")}
+        accept=".jsonl,.ndjson,application/jsonl"
+        required
+      />
       <p class="row">
         <button class="btn primary">{t("batch_check")}</button>
         <a class="btn ghost" href="/console/files">
@@ -83,20 +76,13 @@ const ModelChoice = ({ choices, chosen }: { choices: Choice[]; chosen: string | 
   const { t } = useAround();
   const models = [...new Set(choices.filter(({ action }) => action !== "chat").map(({ model }) => model))];
   return (
-    <div class="field">
-      <div class="row">
-        <label for="f-model">{t("model")}</label>
-        <span class="opt meta">{t("batch_model_opt")}</span>
-      </div>
-      <select class="in" id="f-model" name="model">
-        <option value="">{t("batch_model_column")}</option>
-        {models.map((model) => (
-          <option value={model} selected={model === chosen}>
-            {model}
-          </option>
-        ))}
-      </select>
-    </div>
+    <SelectField
+      name="model"
+      label={t("model")}
+      opt={t("batch_model_opt")}
+      options={[{ value: "", text: t("batch_model_column") }, ...models.map((model) => ({ value: model, text: model }))]}
+      value={chosen}
+    />
   );
 };
 
@@ -104,28 +90,18 @@ const TextForm = ({ choices, text, model }: { choices: Choice[]; text: string | 
   const { t } = useAround();
   return (
     <form method="post" action={`${path}/lines`} enctype="multipart/form-data" class="stack">
-      <div class="field">
-        <label for="f-text">{t("batch_text")}</label>
-        <textarea
-          class="in code-in"
-          id="f-text"
-          name="text"
-          rows={10}
-          placeholder={sample}
-          spellcheck={false}
-          aria-describedby="f-text-hint"
-        >
-          {text}
-        </textarea>
-        <p class="hint" id="f-text-hint">
-          {t("batch_text_hint")}
-        </p>
-      </div>
+      <TextArea
+        name="text"
+        class="code-in"
+        label={t("batch_text")}
+        hint={t("batch_text_hint")}
+        rows={10}
+        placeholder={sample}
+        spellcheck={false}
+        value={text}
+      />
       <div class="cols">
-        <div class="field">
-          <label for="f-table">{t("batch_table")}</label>
-          <input class="in" type="file" id="f-table" name="table" accept=".csv,.tsv,text/csv,text/tab-separated-values" />
-        </div>
+        <TextField name="table" type="file" label={t("batch_table")} accept=".csv,.tsv,text/csv,text/tab-separated-values" />
         <ModelChoice choices={choices} chosen={model} />
       </div>
       <p class="row">

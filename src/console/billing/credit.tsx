@@ -11,6 +11,7 @@ import { readBalance } from "../ledger.ts";
 import { buildPost } from "../mail.ts";
 import { findOperators, findRecipients } from "../members.ts";
 import { chooseLanguage, translator } from "../messages.ts";
+import { TextArea } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
 import { balanceUnit } from "../settings.ts";
 import { paymentOptions } from "./top-up.tsx";
@@ -55,12 +56,7 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
             {problem}
           </Note>
         )}
-        <div class="field">
-          <label for="f-words">{t("credit_words")}</label>
-          <textarea class="in" id="f-words" name="words" rows={3} maxlength={maxWords}>
-            {words}
-          </textarea>
-        </div>
+        <TextArea name="words" label={t("credit_words")} rows={3} maxlength={maxWords} value={words} />
         <p>
           <button class="btn primary">{t("credit_ask")}</button>
         </p>

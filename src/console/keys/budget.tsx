@@ -6,7 +6,7 @@ import type { Budget } from "../../db/grants.ts";
 import type { WalletView } from "../../wallet/limits.ts";
 import { actor } from "../frame.tsx";
 import { formatAmount, decimal, parseQuota } from "../amounts.ts";
-import { TextField } from "../parts/field.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { balanceUnit } from "../settings.ts";
 
 const windows = ["day", "month"] as const;
@@ -35,16 +35,12 @@ export const BudgetFields = ({ c, budget, typed, error }: FieldsOfBudget) => {
         hint={t("budget_hint", { unit: balanceUnit(c.env) })}
         error={error}
       />
-      <label class="field">
-        <span class="label">{t("budget_window")}</span>
-        <select class="in" name="window">
-          {windows.map((window) => (
-            <option value={window} selected={window === (typed?.("window") || (budget?.window ?? "month"))}>
-              {t(`budget_${window}`)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        name="window"
+        label={t("budget_window")}
+        options={windows.map((window) => ({ value: window, text: t(`budget_${window}`) }))}
+        value={typed?.("window") || (budget?.window ?? "month")}
+      />
     </div>
   );
 };

@@ -53,7 +53,7 @@ const Field = ({ id, label, opt, hint, error, beside, children }: Around) => (
 
 interface TextFieldProps extends Omit<Around, "children" | "id"> {
   name: string;
-  type?: "text" | "email" | "password" | "url" | "number" | "date" | "search";
+  type?: "text" | "email" | "password" | "url" | "number" | "date" | "search" | "file";
   id?: string;
   [attribute: string]: unknown;
 }
@@ -62,6 +62,34 @@ interface TextFieldProps extends Omit<Around, "children" | "id"> {
 export const TextField = ({ name, label, opt, hint, error, beside, type = "text", id = `f-${name}`, ...rest }: TextFieldProps) => (
   <Field id={id} label={label} opt={opt} hint={hint} error={error} beside={beside}>
     <input class="in" type={type} name={name} {...described(id, { hint, error })} {...rest} />
+  </Field>
+);
+
+interface TextAreaProps extends Omit<Around, "children" | "id"> {
+  name: string;
+  id?: string;
+  class?: string;
+  value?: string | undefined;
+  [attribute: string]: unknown;
+}
+
+/** A text of several lines with its label. Other attributes are passed to the control. */
+export const TextArea = ({
+  name,
+  label,
+  opt,
+  hint,
+  error,
+  beside,
+  id = `f-${name}`,
+  class: further = "",
+  value,
+  ...rest
+}: TextAreaProps) => (
+  <Field id={id} label={label} opt={opt} hint={hint} error={error} beside={beside}>
+    <textarea class={`in ${further}`.trim()} name={name} {...described(id, { hint, error })} {...rest}>
+      {value}
+    </textarea>
   </Field>
 );
 

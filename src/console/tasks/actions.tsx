@@ -5,6 +5,7 @@ import type { Asset } from "../../storage/assets.ts";
 import type { Translate } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { CopyError } from "../parts/error-note.tsx";
+import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type ModelEntry, type TaskData, taskVideo } from "../answers.ts";
 import { isGone, isOpen, type Refusal } from "./answers.ts";
@@ -75,12 +76,14 @@ function Remix(props: ActionsProps) {
   return (
     <Panel name="remix" title={t("remix")} refused={refused}>
       <Form task={task} name="remix">
-        <label class="field">
-          <span class="label">{t("remix_prompt")}</span>
-          <textarea class="in" name="prompt" rows={3} maxlength={schema["prompt"]?.maxLength} required>
-            {typed("prompt")}
-          </textarea>
-        </label>
+        <TextArea
+          name="prompt"
+          label={t("remix_prompt")}
+          rows={3}
+          maxlength={schema["prompt"]?.maxLength}
+          value={typed("prompt")}
+          required
+        />
         <div class="cols two">
           <label class="field">
             <span class="label">{t("model_and_length")}</span>
@@ -95,14 +98,12 @@ function Remix(props: ActionsProps) {
               ))}
             </select>
           </label>
-          <label class="field">
-            <span class="label">{t("remix_size")}</span>
-            <select class="in" name="size">
-              {schema["size"]?.enum?.map((ratio) => (
-                <option selected={ratio === size}>{ratio}</option>
-              ))}
-            </select>
-          </label>
+          <SelectField
+            name="size"
+            label={t("remix_size")}
+            options={(schema["size"]?.enum ?? []).map((ratio) => ({ value: String(ratio), text: String(ratio) }))}
+            value={String(size)}
+          />
         </div>
         <p>
           <button class="btn primary">{t("remix")}</button>
@@ -123,20 +124,14 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
   if (!video) return null;
   const typed = (name: string, otherwise: number) => (refused?.form === "character" ? refused.typed(name) : otherwise);
   const { duration } = video;
-  const seconds = { type: "number", min: 0, max: duration, step: "any", required: true };
+  const seconds = { type: "number", min: 0, max: duration, step: "any", required: true } as const;
   return (
     <Panel name="character" title={t("make_character")} refused={refused}>
       <p class="muted">{t("make_character_hint")}</p>
       <Form task={task} name="character">
         <div class="cols two">
-          <label class="field">
-            <span class="label">{t("from_second")}</span>
-            <input class="in" {...seconds} name="start" value={typed("start", 0)} />
-          </label>
-          <label class="field">
-            <span class="label">{t("to_second")}</span>
-            <input class="in" {...seconds} name="end" value={typed("end", Math.min(3, duration))} />
-          </label>
+          <TextField {...seconds} name="start" label={t("from_second")} value={typed("start", 0)} />
+          <TextField {...seconds} name="end" label={t("to_second")} value={typed("end", Math.min(3, duration))} />
         </div>
         <p>
           <button class="btn primary">{t("make_character_for", { price: amount(price?.character ?? 0) })}</button>
