@@ -113,7 +113,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
         </section>
       </div>
       <section>
-        <SectionHead title={t("admin_moves")} />
+        <SectionHead title={t("billing_history")} />
         <Moves changes={await listQuotaChanges(DB, account.id, { limit: changesShown })} />
       </section>
       <section>

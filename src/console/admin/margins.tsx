@@ -108,14 +108,14 @@ async function show(c: ConsoleContext) {
       <MarginStats rows={rows} />
       <section>
         <div class="sub">
-          <nav class="seg sm" aria-label={t("admin_margin_by")}>
+          <nav class="seg sm" aria-label={t("usage_group")}>
             {groups.map((one) => (
               <a href={`${path}?by=${one}&days=${days}`} aria-current={one === group ? "true" : undefined}>
                 {t(`admin_margin_by_${one}`)}
               </a>
             ))}
           </nav>
-          <nav class="seg sm push" aria-label={t("admin_margin_period")}>
+          <nav class="seg sm push" aria-label={t("usage_period")}>
             {periods.map((one) => (
               <a href={`${path}?by=${group}&days=${one}`} aria-current={one === days ? "true" : undefined}>
                 {one === 1 ? t("today") : t("usage_days", { days: one })}

@@ -94,7 +94,7 @@ type Now = Awaited<ReturnType<typeof readNow>>;
 const Ranges = ({ range }: { range: Range }) => {
   const { t } = useAround();
   return (
-    <nav class="seg" aria-label={t("admin_margin_period")}>
+    <nav class="seg" aria-label={t("usage_period")}>
       {(Object.keys(ranges) as Range[]).map((one) => (
         <a href={pathOf(one)} aria-current={one === range ? "page" : undefined}>
           {t(`admin_range_${one}`)}

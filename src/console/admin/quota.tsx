@@ -76,7 +76,7 @@ export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
   const { t } = useAround();
   return (
     <DataTable
-      label={t("admin_moves")}
+      label={t("billing_history")}
       none={t("admin_no_moves")}
       rows={changes}
       columns={[

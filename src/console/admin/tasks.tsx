@@ -102,7 +102,7 @@ async function list(c: ConsoleContext) {
       </section>
       <section>
         <SectionHead title={t("admin_running")} />
-        {others.length === 0 ? <p class="muted">{t("admin_none_running")}</p> : <Rows c={c} rows={others} />}
+        {others.length === 0 ? <p class="muted">{t("nothing_runs")}</p> : <Rows c={c} rows={others} />}
       </section>
       <Pager next={found.length > pageSize ? `/console/admin/tasks?${next}` : undefined} nextText={t("admin_next")} />
     </>,

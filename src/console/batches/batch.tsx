@@ -157,7 +157,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
           )}
         </span>
       </SectionHead>
-      <nav class="chips sl" aria-label={t("batch_reason")}>
+      <nav class="chips sl" aria-label={t("admin_reason")}>
         <a class="chip" href={path} aria-current={code === undefined ? "true" : undefined}>
           {t("any_kind")}{" "}
           <b>
@@ -203,7 +203,7 @@ const Unread = ({ batch }: { batch: Batch }) => {
         columns={[
           { name: t("batch_line"), isNumber: true, cell: ({ line }) => countText(language, line) },
           {
-            name: t("batch_reason"),
+            name: t("admin_reason"),
             class: "wrap",
             cell: ({ message, code }) => (
               <>

@@ -72,7 +72,7 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
           ),
         },
         { name: t("file_size"), isNumber: true, cell: ({ bytes }) => sizeText(language, bytes) },
-        { name: t("file_expires"), isNumber: true, isExtra: true, cell: ({ expiresAt }) => <DateTime ms={expiresAt} /> },
+        { name: t("expires"), isNumber: true, isExtra: true, cell: ({ expiresAt }) => <DateTime ms={expiresAt} /> },
         {
           name: t("file_id"),
           isNumber: true,

@@ -95,7 +95,7 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
             ),
         },
         {
-          name: t("batch_charged"),
+          name: t("usage_charged"),
           isNumber: true,
           isExtra: true,
           cell: ({ cost }) => <Money millionths={toMillionths(cost.charged)} />,

@@ -154,7 +154,7 @@ const Faults = ({ checked }: { checked: Checked }) => {
             class: "cut",
             cell: ({ customId }) => (customId === undefined ? "–" : <code>{customId}</code>),
           },
-          { name: t("batch_reason"), class: "wrap", cell: ({ text }) => text },
+          { name: t("admin_reason"), class: "wrap", cell: ({ text }) => text },
         ]}
       />
       {refused > faults.length && <p class="meta pt">{t("batch_first_of", { shown: faults.length, all: countText(language, refused) })}</p>}

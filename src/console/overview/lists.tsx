@@ -106,7 +106,7 @@ export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
         rows={uses}
         columns={[
           { name: t("model"), cell: ({ model }) => model },
-          { name: t("runs"), isNumber: true, cell: ({ runs }) => runs.toLocaleString(language) },
+          { name: t("usage_runs"), isNumber: true, cell: ({ runs }) => runs.toLocaleString(language) },
           {
             name: t("completed_part"),
             isNumber: true,

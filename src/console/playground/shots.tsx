@@ -21,7 +21,7 @@ export const Sent = () => {
   return (
     <div class="wait r-16-9">
       <b>{t("run_sent")}</b>
-      <progress aria-label={t("task_progress")} />
+      <progress aria-label={t("batch_progress")} />
     </div>
   );
 };
@@ -35,7 +35,7 @@ const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
       {isFirst && (
         <>
           <b>{t(status === "queued" ? "waits_to_start" : `making_${metadata.kind}`)}</b>
-          <progress value={progress} max={100} aria-label={t("task_progress")} data-tab={percentText(language, progress / 100)} />
+          <progress value={progress} max={100} aria-label={t("batch_progress")} data-tab={percentText(language, progress / 100)} />
           <p class="meta num">
             {percentText(language, progress / 100)} · {t("seconds_left", { seconds })} · {t("may_leave")}
           </p>

@@ -108,7 +108,7 @@ const Rescue = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
         {amount !== undefined && (
           <>
             <dl>
-              <dt>{t("batch_charged")}</dt>
+              <dt>{t("usage_charged")}</dt>
               <dd class="num">{t("site_charged_once", { amount })}</dd>
             </dl>
             <dl>

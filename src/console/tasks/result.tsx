@@ -60,7 +60,7 @@ const Waiting = ({ task }: { task: TaskData }) => {
       <p>
         <b>{t(task.status === "queued" ? "waits_in_queue" : "being_made")}</b>
       </p>
-      <progress max={100} value={task.progress} aria-label={t("task_progress")} data-tab={percentText(language, task.progress / 100)} />
+      <progress max={100} value={task.progress} aria-label={t("batch_progress")} data-tab={percentText(language, task.progress / 100)} />
       <p class="meta num">
         {percentText(language, task.progress / 100)} · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
       </p>

@@ -55,7 +55,7 @@ const Void = ({ task, title }: { task: TaskData; title: string }) => {
       <b>{title}</b>
       {isOpen(task) ? (
         <>
-          <progress max={100} value={task.progress} aria-label={`${t("task_progress")}: ${title}`} />
+          <progress max={100} value={task.progress} aria-label={`${t("batch_progress")}: ${title}`} />
           <span class="meta num">
             {percentText(language, task.progress / 100)} · {t("seconds_left", { seconds: task.estimated_time ?? 1 })}
           </span>

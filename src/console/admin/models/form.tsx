@@ -369,7 +369,7 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
           <Body editor={editor} errors={errors} />
         </Part>
       )}
-      <Part title={t("admin_model_price")}>
+      <Part title={t("price")}>
         <Prices editor={editor} errors={errors} />
       </Part>
       <Part title={t("admin_model_times")}>

@@ -163,11 +163,11 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           ),
         },
         { name: t("state"), isExtra: true, cell: (row) => <ModelState row={row} /> },
-        { name: t("admin_model_price"), isNumber: true, cell: ({ model }) => <Prices c={c} model={model} /> },
+        { name: t("price"), isNumber: true, cell: ({ model }) => <Prices c={c} model={model} /> },
         { name: t("admin_margin_cost"), isNumber: true, isExtra: true, cell: (row) => <Costs c={c} row={row} /> },
         { name: t("admin_margin"), isNumber: true, isExtra: true, cell: ({ margin }) => (margin ? <Share {...margin} /> : "–") },
         {
-          name: t("admin_model_runs"),
+          name: t("usage_runs"),
           isNumber: true,
           isExtra: true,
           cell: ({ margin }) => (margin ? (margin.completed + margin.failed).toLocaleString(language) : "–"),
