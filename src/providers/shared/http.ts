@@ -56,7 +56,7 @@ export async function ask(fetcher: { fetch: typeof fetch }, url: string, init: R
   } catch (error) {
     throw new ProviderError("unreachable", "no answer", { cause: error });
   } finally {
-    clearTimeout(timer);
+    if (timer !== null) clearTimeout(timer);
   }
 }
 
