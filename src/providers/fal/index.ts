@@ -1,13 +1,13 @@
 /** The fal queue (fal.ai/docs): submit, status, result, cancel. The inputs of each endpoint are in `families.ts`. */
 
-import { ask, toFault, readJson, laterFault, outputAt } from "../shared/http.ts";
+import { ask, toFault, readJson, laterFault, outputAt, refusedPoll } from "../shared/http.ts";
 import { allImages } from "../shared/frames.ts";
 import { promptEndpoint, toPlan } from "./families.ts";
 import type { Plan } from "./plan.ts";
 import { lookUp } from "../shared/listed.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { ownPieces, readOwnAnswer } from "../shared/own-input.ts";
-import { blocked, type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded, unknownWork } from "../provider.ts";
+import { blocked, type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
 import { isSigned } from "./webhook.ts";
 
 interface Config {
@@ -129,11 +129,7 @@ export function fal({ key, baseUrl }: Config): Provider {
     async poll(operation) {
       const urls = JSON.parse(operation) as Urls;
       const response = await call(urls.status);
-      if (!response.ok) {
-        await response.body?.cancel();
-        if ([400, 404, 410, 422].includes(response.status)) return unknownWork;
-        throw toLaterFault(response, "status");
-      }
+      if (!response.ok) return refusedPoll(response, "status");
       const status = await readJson<{ status?: string; metrics?: { inference_time?: number | null } | null }>(response);
       // `COMPLETED` means ended: only the result shows whether it succeeded.
       if (status?.status !== "COMPLETED") return { status: "pending" };

@@ -4,7 +4,8 @@ import { JsonBodyError } from "../../media/json-error.ts";
 import { decodeString, type JsonPart, JsonScanner } from "../../media/json-scanner.ts";
 import { readText } from "../../media/json-text.ts";
 import { largeReads } from "../../media/large-reads.ts";
-import { ProviderError } from "../provider.ts";
+import { laterFault, toFault } from "../shared/http.ts";
+import { type Output, ProviderError } from "../provider.ts";
 
 const maxAnswerBytes = 768 * 1024 * 1024;
 const maxDepth = 64;
@@ -110,3 +111,13 @@ function isVideo(text: string): boolean {
   const bytes = Uint8Array.fromBase64(text.slice(0, startCharacters));
   return new TextDecoder().decode(bytes.subarray(4, 8)) === "ftyp";
 }
+
+/** A video that is only in the answer to a poll: opening it polls again. */
+export const polledVideo = (poll: () => Promise<Response>): Output => ({
+  async open() {
+    const response = await poll();
+    if (response.ok && response.body) return { body: videoIn(response.body), type: "video/mp4" };
+    await response.body?.cancel();
+    throw laterFault(toFault(response, "output"));
+  },
+});

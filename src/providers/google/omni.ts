@@ -2,15 +2,15 @@
  * Omni videos by the Gemini API's interactions: generated in the background, delivered as a file that needs the key, or within the answer.
  */
 
-import { videoIn, lookForVideo } from "./inline-video.ts";
+import { polledVideo, lookForVideo } from "./inline-video.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { isAboutContent, refusedPoll, refusedStart, parseRefusal } from "./errors.ts";
 import { geminiFiles } from "./files.ts";
 import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
-import { ask, toFault, readJson, jsonPost, laterFault } from "../shared/http.ts";
+import { ask, readJson, jsonPost } from "../shared/http.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { type Output, ProviderError, type GenerationRequest } from "../provider.ts";
+import { ProviderError, type GenerationRequest } from "../provider.ts";
 
 interface Interaction {
   id?: string | null;
@@ -75,7 +75,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       if (!response.ok || !response.body) return refusedPoll(response);
       const answer = await lookForVideo<Interaction>(response.body);
       // The video may be in the answer although a file was requested.
-      if (answer.video) return { status: "succeeded", outputs: [inlineVideo(handle)] };
+      if (answer.video) return { status: "succeeded", outputs: [polledVideo(() => ask(globalThis, at(handle), { headers }))] };
       const { status, errors, steps, usage } = answer.value ?? {};
       if (failures.has(status ?? "")) {
         const isRefused = asList(errors).some((error) => isAboutContent(`${error?.code} ${error?.message}`));
@@ -105,18 +105,6 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       return response.ok && answer?.status !== "completed";
     },
   };
-
-  /** The video is in the answer to a poll: opening it polls again. */
-  function inlineVideo(handle: Handle): Output {
-    return {
-      async open() {
-        const response = await ask(globalThis, at(handle), { headers });
-        if (response.ok && response.body) return { body: videoIn(response.body), type: "video/mp4" };
-        await response.body?.cancel();
-        throw laterFault(toFault(response, "output"));
-      },
-    };
-  }
 }
 
 /** Treats a value that is not a list as empty: a final answer in an unexpected shape must not be polled forever. */

@@ -1,14 +1,14 @@
 /** Veo videos on Vertex AI: long-running operations that answer with the video in base64. */
 
-import { videoIn, lookForVideo } from "./inline-video.ts";
+import { polledVideo, lookForVideo } from "./inline-video.ts";
 import { withToken } from "./auth.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { isAboutContent, isAboutImage, refusedPoll, refusedStart } from "./errors.ts";
 import type { GoogleSettings, Handle, Part } from "./part.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { ask, toFault, readJson, jsonPost, laterFault } from "../shared/http.ts";
-import { type Failed, type Output, ProviderError } from "../provider.ts";
+import { ask, readJson, jsonPost, laterFault } from "../shared/http.ts";
+import { type Failed, ProviderError } from "../provider.ts";
 
 interface Operation {
   done?: boolean | null;
@@ -84,7 +84,7 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
       const response = await fetchOperation(handle);
       if (!response.ok || !response.body) return refusedPoll(response);
       const answer = await lookForVideo<Operation>(response.body);
-      if (answer.video) return { status: "succeeded", outputs: [video(handle)] };
+      if (answer.video) return { status: "succeeded", outputs: [polledVideo(() => fetchOperation(handle))] };
       const { done, error, response: result } = answer.value ?? {};
       if (!done) return { status: "pending" };
       if (error) return { status: "failed", code: toCode(error) };
@@ -92,18 +92,6 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
       return { status: "failed", code: isFiltered ? "content_policy_violation" : "provider_error" };
     },
   };
-
-  /** The video is only in the answer to a poll: opening it polls again. */
-  function video(handle: Handle): Output {
-    return {
-      async open() {
-        const response = await fetchOperation(handle);
-        if (response.ok && response.body) return { body: videoIn(response.body), type: "video/mp4" };
-        await response.body?.cancel();
-        throw laterFault(toFault(response, "output"));
-      },
-    };
-  }
 }
 
 function toCode({ code, message }: NonNullable<Operation["error"]>): Failed["code"] {

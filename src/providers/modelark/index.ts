@@ -1,6 +1,6 @@
 /** BytePlus ModelArk (Volcengine Ark has the same API): Seedream images in the answer, Seedance videos as tasks. */
 
-import { bearerCall, type Call, toFault, readJson, laterFault, outputAt, makeSeveral } from "../shared/http.ts";
+import { bearerCall, type Call, toFault, readJson, refusedPoll, outputAt, makeSeveral } from "../shared/http.ts";
 import { allImages } from "../shared/frames.ts";
 import { readUnsigned } from "../shared/callbacks.ts";
 import { videoBody, unsupportedVideo } from "./videos.ts";
@@ -9,7 +9,6 @@ import { toFailure, readRefusal, type WireError } from "./errors.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
   ownFailure,
-  unknownWork,
   type Accepted,
   type Failed,
   type Job,
@@ -60,11 +59,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       const handle = JSON.parse(operation) as Handle;
       if ("urls" in handle) return made(handle.urls);
       const response = await call(`${tasks}/${handle.task}`);
-      if (response.ok) return parseVerdict(await readJson<WireTask>(response));
-      await response.body?.cancel();
-      if (response.status === 400 || response.status === 404) return unknownWork;
-      // The task stays accepted, whatever error the account has now.
-      throw laterFault(toFault(response, "poll"), true);
+      return response.ok ? parseVerdict(await readJson<WireTask>(response)) : refusedPoll(response);
     },
 
     readCallback: readUnsigned,

@@ -1,12 +1,12 @@
 /** Videos in OpenAI's `/v1/videos` format. OpenAI shut its own down on 2026-09-24 (developers.openai.com); other upstreams use the format. */
 
-import { ask, jsonPost, laterFault, outputBehindKey, readJson, toFault } from "../shared/http.ts";
+import { ask, jsonPost, outputBehindKey, readJson, refusedPoll } from "../shared/http.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { isContentCode, readRefusal } from "./errors.ts";
 import { type VideoFacts, requestFacts } from "./video-request.ts";
 import type { Upstream } from "./upstream.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { unknownWork, type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
+import { type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
 /** The operation of an accepted video. */
 export interface VideoOperation extends VideoFacts {
@@ -76,11 +76,7 @@ const toFailure = (video: WireVideo): Failed => ({
 export async function pollVideo({ id, thumbnail }: VideoOperation, { base, headers }: Upstream): Promise<Pending | Succeeded | Failed> {
   const url = `${base}/videos/${encodeURIComponent(id)}`;
   const response = await ask(globalThis, url, { headers });
-  if (!response.ok) {
-    await response.body?.cancel();
-    if ([400, 404, 410].includes(response.status)) return unknownWork;
-    throw laterFault(toFault(response, "poll"), true);
-  }
+  if (!response.ok) return refusedPoll(response);
   const video = await readJson<WireVideo>(response);
   if (!video) throw new ProviderError("unreachable", "poll: the answer is not JSON");
   if (video.status === "failed") return toFailure(video);

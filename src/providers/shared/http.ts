@@ -3,7 +3,7 @@
 import { limitWait } from "../../base/limit-wait.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { boundedBody } from "../../net/bounded-body.ts";
-import { type Failed, type Output, ProviderError } from "../provider.ts";
+import { type Failed, type Output, ProviderError, unknownWork } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
 /** The longest pause that an upstream may request: tasks have minutes. */
@@ -40,6 +40,16 @@ export const laterFault = (
   { message, retryable, account, retryAfterMs, cause }: ProviderError,
   isRetryable = retryable || account,
 ): ProviderError => new ProviderError(account ? "accountLater" : isRetryable ? "unreachable" : "unclear", message, { retryAfterMs, cause });
+
+/**
+ * The verdict on accepted work from a refused poll: the upstream does not know it. Throws any other refusal as a retryable fault: the work
+ * stays accepted, whatever error the account has now.
+ */
+export async function refusedPoll(response: Response, step = "poll"): Promise<Failed> {
+  await response.body?.cancel();
+  if ([400, 404, 410, 422].includes(response.status)) return unknownWork;
+  throw laterFault(toFault(response, step), true);
+}
 
 /** The time limit for the beginning of an answer. An object has six connections: polls of an upstream that hangs must not use them all. */
 const answerMs = 30_000;

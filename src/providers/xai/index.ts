@@ -1,12 +1,12 @@
 /** xAI: chats in OpenAI's format, Grok Imagine's images in the answer and its videos by polling. It bills requests whose content it refuses. */
 
 import type { MakerUsage } from "../../base/maker-usage.ts";
-import { bearerCall, type Call, jsonPost, laterFault, makeSeveral, outputAt, readJson, toFault } from "../shared/http.ts";
+import { chatAt } from "../shared/chat-at.ts";
+import { bearerCall, type Call, laterFault, makeSeveral, outputAt, readJson, refusedPoll } from "../shared/http.ts";
 import { allImages } from "../shared/frames.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
   ownFailure,
-  unknownWork,
   blocked,
   type Accepted,
   type Failed,
@@ -74,17 +74,10 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
       if (response.ok) return parseVideo(await readJson<WireVideo>(response));
       // Also a video that was refused after it was made is answered with 400.
       if (response.status === 400 || response.status === 403 || response.status === 422) return readLate(response);
-      await response.body?.cancel();
-      if (response.status === 404 || response.status === 410) return unknownWork;
-      // The request stays accepted, whatever error the account has now.
-      throw laterFault(toFault(response, "poll"), true);
+      return refusedPoll(response);
     },
 
-    async chat({ body, signal }) {
-      const response = await call("/chat/completions", { ...jsonPost(body), signal });
-      if (response.ok) return response;
-      throw await readChatFault(response);
-    },
+    chat: chatAt(base, { authorization: `Bearer ${key}` }, { readFault: readChatFault }),
   };
 }
 
