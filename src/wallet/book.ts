@@ -154,9 +154,9 @@ export class WalletBook {
     return known.page;
   }
 
-  /** The next entries for D1, oldest settlement first, and the number of the last one. */
-  batch(size: number): { entries: SettledEntry[]; to: number } {
-    const taken = this.#outbox.slice(0, size);
+  /** The next entries for D1, oldest settlement first, and the number of the last one, which is at most `upTo`. */
+  batch(size: number, upTo = Infinity): { entries: SettledEntry[]; to: number } {
+    const taken = this.#outbox.slice(0, size).filter(({ end }) => end.n <= upTo);
     return { entries: taken.map(toSettled), to: taken.at(-1)?.end.n ?? 0 };
   }
 

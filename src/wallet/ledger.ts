@@ -185,7 +185,7 @@ export class WalletLedger {
   async flushAll(returnsUnused = false): Promise<void> {
     const to = this.#store.book.settledTo;
     const back = returnsUnused && this.#store.book.outboxSize === 1 ? this.#lowerUnused() : 0;
-    for (let rest = back; this.#store.book.outboxSize > 0 && this.#store.loaded.flushedTo < to; rest = 0) await this.flush(rest);
+    for (let rest = back; this.#store.book.outboxSize > 0 && this.#store.loaded.flushedTo < to; rest = 0) await this.flush(rest, to);
   }
 
   /** Gives up the grant that an account without open holds does not need any more, and returns it, in millionths. 0 if the account has come back lately. */
@@ -197,11 +197,11 @@ export class WalletLedger {
     return unused;
   }
 
-  /** Writes the oldest settled entries, and returns `back` of the grant, which was given up here. */
-  async flush(back = 0): Promise<void> {
+  /** Writes the oldest settled entries, up to that number, and returns `back` of the grant, which was given up here. */
+  async flush(back = 0, upTo?: number): Promise<void> {
     const state = this.#store.loaded;
     if (state.isRestoring) return this.#restore();
-    const { entries, to } = this.#store.book.batch(batchSize);
+    const { entries, to } = this.#store.book.batch(batchSize, upTo);
     if (entries.length === 0) return;
     const { account, keys } = await grants.writeEntries(this.#db, state.accountId, state.revision, entries, { back });
     if (!account) return this.#restore();

@@ -207,12 +207,10 @@ export class WalletObject extends DurableObject<Env> {
    */
   noteDelivery(taskId: string, outcome: DeliveryOutcome): Promise<void> {
     return this.#ledger.inTurn(async () => {
-      // Tasks may be settled while earlier ones are written.
-      for (let round = 0; this.#book.outboxSize > 0; round++) {
-        if (round === maxAttempts) throw new Error("the settlements of the account are not written");
-        await this.#ledger.flushAll();
-      }
-      await insertDeliveryEvent(this.env.DB, { accountId: this.#accountId, taskId, outcome, at: this.#book.nextEnd(Date.now()) });
+      // What is settled while the earlier entries are written has a later time, and is written after the event.
+      const at = this.#book.nextEnd(Date.now());
+      await this.#ledger.flushAll();
+      await insertDeliveryEvent(this.env.DB, { accountId: this.#accountId, taskId, outcome, at });
     });
   }
 

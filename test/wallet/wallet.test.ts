@@ -6,7 +6,18 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { bindings, failOnce, spyOn } from "../support/faults.ts";
 import { holdTime, newAccount } from "../support/gateway.ts";
-import { crashWallet, readEntries, expectFinal, expectSound, type Known, newCharge, readRow, wake, openWallet } from "./support.ts";
+import {
+  afterBatches,
+  crashWallet,
+  readEntries,
+  expectFinal,
+  expectSound,
+  type Known,
+  newCharge,
+  readRow,
+  wake,
+  openWallet,
+} from "./support.ts";
 
 holdTime();
 
@@ -410,4 +421,28 @@ test("chats cost at most five rows each in D1 and the object together", async ()
   ).flat();
   const d1 = results.reduce((sum, { meta }) => sum + meta.rows_written, 0);
   expect(written + d1).toBeLessThanOrEqual(500);
+});
+
+test("the end of a delivery gets its place among the events, however many tasks are settled while others are written", async () => {
+  const account = await newAccount(100);
+  const wallet = openWallet(account);
+  const charges = Array.from({ length: 20 }, () => newCharge(account));
+  for (const charge of charges) await wallet.reserve(charge, 10, {});
+  const settleNext = async () => {
+    const next = charges.shift();
+    if (next) await openWallet(account).settle(next, 10, "completed");
+  };
+  await settleNext();
+  const batches = afterBatches(settleNext);
+  await wallet.noteDelivery("task_delivered", "delivered");
+  expect(batches()).toBe(1);
+  const event = await env.DB.prepare("SELECT at FROM delivery_event WHERE account_id = ?1").bind(account.id).first<number>("at");
+  const { results } = await env.DB.prepare("SELECT closed_at AS at FROM entry WHERE account_id = ?1")
+    .bind(account.id)
+    .run<{ at: number }>();
+  expect(results).toHaveLength(1);
+  expect(results[0]!.at).toBeLessThan(event!);
+  await wallet.writeEnded();
+  const later = await env.DB.prepare("SELECT max(closed_at) AS at FROM entry WHERE account_id = ?1").bind(account.id).first<number>("at");
+  expect(later).toBeGreaterThan(event!);
 });
