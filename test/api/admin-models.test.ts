@@ -266,7 +266,6 @@ test("if the catalogue cannot be read, the one that the machine has stays in use
   await put("imgA-4", { price: { image: 0.5 } });
   await env.DB.prepare("INSERT INTO model (revision, id, entry, at) VALUES (9, 'imgA-4', '{\"price\":{\"image\":0.7}}', 1)").run();
   vi.setSystemTime(Date.now() + 9_000);
-  vi.spyOn(console, "error").mockReturnValue();
   const prepare = bindings.database()["prepare"]!;
   vi.spyOn(bindings.database(), "prepare").mockImplementation(function (this: unknown, ...values: unknown[]) {
     if (String(values[0]).includes("GROUP BY id")) throw new Error("scripted fault");
@@ -281,7 +280,6 @@ test("a stored entry that cannot be read takes no other model away", async () =>
   const { key } = await newAccount();
   await put("reef-video", like);
   await env.DB.prepare("INSERT INTO model (revision, id, entry, at) VALUES (9, 'broken', '{', 1)").run();
-  vi.spyOn(console, "error").mockReturnValue();
   vi.setSystemTime(Date.now() + 9_000);
   expect((await call("/v1/models", { key })).body.data.map(({ id }: { id: string }) => id)).toContain("reef-video");
 });

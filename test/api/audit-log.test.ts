@@ -110,7 +110,6 @@ test("a refused or repeated act, and one that changes nothing, is no entry", asy
 test("if the batch of an act fails, neither the act nor its entry is there", async () => {
   const account = await newAccount(100);
   const before = await names(account);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   failOnce(bindings.database(), "batch");
   expect((await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } })).status).toBe(500);
   expect(await names(account)).toEqual(before);

@@ -164,7 +164,6 @@ test.each(steps)("a fault in %s.%s %i (%s: after its effect): the repeat credits
 });
 
 test("a restored database neither gives a code a second time, to anybody, nor makes a revoked one valid", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const [one, two] = [await newAccount(1), await newAccount(1)];
   const [first, second] = (await makeCodes({ count: 2 })).codes as [{ id: string; code: string }, { id: string; code: string }];
   const backup = await backUp();

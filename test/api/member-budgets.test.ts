@@ -129,7 +129,6 @@ test("the next window starts at zero", async () => {
 });
 
 test("a budget that a restored database lost is set again by the operator's decision", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const account = await newAccount();
   const paul = await newMember(account);
   await submit(account, images, image());

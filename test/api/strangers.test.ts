@@ -186,7 +186,6 @@ test("request ids are random as a whole: they do not say how many requests other
 });
 
 test("the counts of an address survive those of 9,000 others", { timeout: 60_000 }, async () => {
-  vi.spyOn(console, "log").mockImplementation(() => undefined);
   const pass = async (count: number) => {
     for (let at = 0; at < count; at++) await ask(newAddress(), { key: "sk-x" });
   };

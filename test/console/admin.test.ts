@@ -490,7 +490,6 @@ test("the reconcile button releases a hold without a task, in several calls, and
 });
 
 test("the reconcile page lists accounts that lost changes to a restored database, and takes the operator's decision", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const account = await newAccount();
   const { body: second } = await asAdmin(`/accounts/${account.id}/keys`, { body: { name: "second", quota: null } });
   await asAdmin(`/keys/${second.id}`, { method: "DELETE" });

@@ -2,7 +2,7 @@
 
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { tellLowBalances } from "../../src/operations/low-balances.ts";
 import { Objects } from "../../src/rpc/objects.ts";
@@ -150,7 +150,6 @@ test("the words of who asks for credit make no button of a link: operators are t
 });
 
 test("a hundred accounts whose e-mail is refused keep no other account waiting", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const ids = Array.from({ length: 100 }, (_, at) => `acc_${String(at).padStart(3, "0")}_${crypto.randomUUID()}`);
   await env.DB.batch(
     ids.flatMap((id) => [

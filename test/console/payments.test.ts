@@ -1,7 +1,7 @@
 /** Paying on the console's Billing page, with Stripe in memory behind the gateway. */
 
 import { env } from "cloudflare:workers";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { mailTopUp } from "../../src/console/top-up-mail.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
 import { Shop } from "../payments/support.ts";
@@ -160,7 +160,6 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
     expect(on).toContain(part);
   expect(on).toContain(`hx-get="${page}/card"`);
   expect(await browser.read(`${page}/card`)).toBe("Visa ending in 4242, stored at Stripe.");
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   shop.stripe.faults.push(500, 500);
   expect((await browser.ask(`${page}/card`)).status).toBe(204);
   expect((await (await person(shop)).browser.ask(`${page}/card`)).status).toBe(204);
@@ -169,7 +168,6 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   expect((await browser.ask(`${page}/top-up`, { ...settings, ceiling: "much" })).status).toBe(400);
 
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: 1 } });
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   await shop.run();
   expect(await browser.read(page)).toContain("Paused: a payment was declined.");
   expect((await browser.ask(`${page}/top-up`, settings)).headers.get("location")).toBe(page);
@@ -218,7 +216,6 @@ test("payments that the operator has ended: no forms, but what was paid, its rec
 });
 
 test("without payments the page is as it was, also with a setting that is wrong", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   for (const vars of [{ STRIPE_SECRET_KEY: "" }, { BALANCE_UNIT: "TOKENS" }]) {
     const { browser } = await person(new Shop(vars));
     const text = await browser.read(page);

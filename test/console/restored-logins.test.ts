@@ -22,7 +22,6 @@ const signIn = async (email: string, password: string) => (await new Browser().a
 test.each(["changed", "reset"])(
   "a password that was %s since the backup stays so, a deleted passkey stays deleted, and sessions end",
   async (how) => {
-    vi.spyOn(console, "error").mockImplementation(() => undefined);
     const sent: string[] = [];
     const MAIL = { send: async ({ text }: { text: string }) => void sent.push(text) } as unknown as SendEmail;
     const browser = new Browser();
@@ -63,7 +62,6 @@ test.each(["changed", "reset"])(
 );
 
 test("an admin whose role was taken, and a member who was removed, get no page with a session that a restored database brings back", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const [admin, guest] = [new Browser(), new Browser()];
   const account = (await accountByEmail(env.DB, await admin.signUp()))!;
   const own = (await accountByEmail(env.DB, await guest.signUp()))!;
@@ -120,7 +118,6 @@ test("an admin whose role was taken, and a member who was removed, get no page w
 });
 
 test.each(["withdrawn", "replaced by one to a smaller role"])("an invitation that was %s stays so after a restore", async (how) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const browser = new Browser();
   const account = (await accountByEmail(env.DB, await browser.signUp()))!;
   const guest = new Browser();

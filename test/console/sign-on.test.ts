@@ -156,7 +156,6 @@ test("groups give the highest role at each sign-in, with an entry of the audit l
 });
 
 test("a member whom an owner disabled stays disabled, the last owner stays, and accounts without a group are left alone", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { id, vars } = await newTeam();
   const owner = newUser({ groups: ["owners"] });
   await signIn(openBrowser(vars), owner);
@@ -186,7 +185,6 @@ test.each([
   ["groups that Entra leaves out of it", { hasgroups: true }],
   ["no address", { email: null }],
 ])("an ID token with %s signs nobody in", async (_, forged) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const browser = openBrowser({ SIGNUP: "open" });
   const user = newUser({ forged });
   delete user.groups;
@@ -196,7 +194,6 @@ test.each([
 });
 
 test("a refused single sign-on is logged in the account of a user whom the provider's verified token names", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const own = openBrowser({ SIGNUP: "open" });
   const email = await own.signUp();
   expect(await signIn(openBrowser({ SIGNUP: "open" }), newUser({ email }))).toContain("error=account_not_linked");
@@ -213,13 +210,11 @@ test("a refused single sign-on is logged in the account of a user whom the provi
 });
 
 test("a discovery that names another issuer than the operator is refused", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const browser = openBrowser({ SIGNUP: "open", OIDC_ISSUER: `${issuer}/` });
   expect(await signIn(browser, newUser())).toMatch(/error=/);
 });
 
 test("a return works once, only in the browser that left, and only with its own state", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const user = newUser();
   const browser = openBrowser({ SIGNUP: "open" });
   const back = await atProvider(await leave(browser), user);

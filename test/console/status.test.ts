@@ -69,7 +69,6 @@ test("submissions are degraded while tasks fail; cancelled and refused ones do n
 });
 
 test("one read of the database serves all visitors for thirty seconds, and without the database submissions are unavailable", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   failOnce(bindings.statement(), "run");
   expect(await read()).toMatchObject({ api: "operational", submissions: "unavailable", kinds: [] });
   expect(await read()).toMatchObject({ submissions: "unavailable" });

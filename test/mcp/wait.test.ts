@@ -67,7 +67,6 @@ test("if a task fails during the wait, the result is an error with the next step
 test("a call that is refused while it waits names the task that it has submitted", async () => {
   const account = await newAccount();
   const client = await connect(account.key);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const status = vi.spyOn(TaskObject.prototype, "status").mockRejectedValue(new Error("scripted fault"));
   const result = await callTool(client, "generate_image", { model: "imgA-4", prompt: unique() });
   status.mockRestore();

@@ -234,7 +234,6 @@ test("an alert is sent by e-mail if that is configured, and a webhook without a 
   const sent: unknown[] = [];
   const MAIL = { send: async (mail: unknown) => void sent.push(mail) } as unknown as SendEmail;
   const mail = { MAIL, MAIL_FROM: "gateway@example.com", ALERT_MAIL: "operator@example.com" };
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   await runOnce({ ...mail, ALERT_SIGNING_SECRET: "" });
   const deadLetters = expect.objectContaining({ from: "gateway@example.com", to: "operator@example.com", subject: "dead_letters: began" });
   const settingWrong = expect.objectContaining({ subject: "setting_wrong: began" });
@@ -251,7 +250,6 @@ test("an alert is sent by e-mail if that is configured, and a webhook without a 
 test("ALERT_MAIL without e-mail, and ALERT_WEBHOOK without its secret, get no alerts, and setting_wrong names them", async () => {
   await deliver(await submit(await newAccount(), "/v1/images/generations", image()), "gateway-dead");
   const received = alertReceiver();
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   await runOnce({ ALERT_MAIL: "operator@example.com" });
   expect(received.map(({ data }) => data.causes)).toContainEqual(["ALERT_MAIL needs e-mail: --with email --mail-from ADDRESS"]);
   expect((await listAlerts(env.DB)).map(({ name, told }) => [name, told])).toEqual([

@@ -231,7 +231,6 @@ test.each([
   ["the job's state is not written", () => failOnce(bindings.statement(), "run", false, 1)],
 ])("%s: no entry is lost or duplicated, and the next run continues", async (_, fail) => {
   const account = await newAccount(null);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   await addEntries(account, { from: 70, to: 40, count: 60 });
   await run();
   await addEntries(account, { from: 75, to: 1, count: 60 });
@@ -274,7 +273,6 @@ function failBatch(table: string, isDone: boolean): void {
 test("a file that the bucket returns damaged is not referred to, and its entries stay in D1", async () => {
   const account = await newAccount(null);
   await addEntries(account, { from: 70, to: 40, count: 20 });
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { put } = bindings.bucket();
   vi.spyOn(bindings.bucket(), "put").mockImplementation(async function (this: unknown, key: unknown) {
     return put!.call(this, key, "damaged");
@@ -422,7 +420,6 @@ test("the archive contains no references of an erased account; its amounts stay,
     if (String(values[0]).startsWith("archive/")) throw new Error("scripted fault");
     return stored;
   });
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(500);
   broken.mockRestore();
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(204);

@@ -80,7 +80,6 @@ async function restoredAfter(changes: (account: Account, second: { id: string; k
 }
 
 test("a deleted key that a restored database brings back is refused by every path, and so are the account's other keys", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async (_, { id }) => remove(`/keys/${id}`));
   for (const path of ["/v1/balance", "/v1/user/balance", "/v1/tasks", "/v1/models", "/v1/key", "/v1/webhook_secret"])
     expect([path, (await call(path, { key: second.key })).status]).toEqual([path, 401]);
@@ -105,7 +104,6 @@ test("a deleted key that a restored database brings back is refused by every pat
 });
 
 test("a batch waits for the operator's decision, and goes on after it", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const ids: string[] = [];
   const { account } = await restoredAfter(async (caller, { id }) => {
     for (const wakes of [0, 2]) {
@@ -129,7 +127,6 @@ test("a batch waits for the operator's decision, and goes on after it", async ()
 });
 
 test("the operator may accept the restored state; a second restore does not undo that decision", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async (_, { id }) => remove(`/keys/${id}`));
   const backup = await backUp();
   expect(await reconcile(account, "accept")).toMatchObject([{ state: "accepted", changes: [{ change: "key_deleted" }] }]);
@@ -147,7 +144,6 @@ test("the operator may accept the restored state; a second restore does not undo
 });
 
 test("a member who was removed, and one whose role was taken, stay so after a restore, and the last owner stays one", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const people: Partial<Record<Role, Membership>> = {};
   const account = await newAccount();
   for (const role of ["owner", "admin", "member"] as const) people[role] = await addMember(account, role);
@@ -174,7 +170,6 @@ test("a member who was removed, and one whose role was taken, stay so after a re
 });
 
 test("a disabled account, narrowed and limited keys, and a lost admin role are as before the restore", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async ({ id, keyId }, other) => {
     await change(`/accounts/${id}`, { admin: true });
     await change(`/accounts/${id}`, { admin: false, budget: { amount: 3, window: "day" } });
@@ -203,7 +198,6 @@ test("a disabled account, narrowed and limited keys, and a lost admin role are a
 });
 
 test("a paused key stays paused after a restore, and one that was resumed since works", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async ({ keyId }, { id }) => {
     await change(`/keys/${id}`, { paused: true });
     await change(`/keys/${keyId}`, { paused: true });
@@ -218,7 +212,6 @@ test("a paused key stays paused after a restore, and one that was resumed since 
 });
 
 test("a rotated webhook secret and a changed endpoint come back as the account's user left them", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const secrets: string[] = [];
   const { account } = await restoredAfter(async ({ key, id, keyId }) => {
     for (const _ of [1, 2]) secrets.push((await call("/v1/webhook_secret", { key, method: "POST" })).body.secret as string);
@@ -233,7 +226,6 @@ test("a rotated webhook secret and a changed endpoint come back as the account's
 });
 
 test("destinations come back as the account's user left them: a deleted one stays deleted, a replaced one has its new bucket and secret", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const set = (account: Account, name: string, bucket: string, secret: string) =>
     setDestination(account, { bucket, secret_access_key: secret }, name);
   const account = await newAccount();
@@ -258,7 +250,6 @@ test("destinations come back as the account's user left them: a deleted one stay
 });
 
 test("an erasure is made again by every reconciliation, without a decision, and the recorded changes are erased too", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account } = await restoredAfter(async (erased) => {
     await setEndpoint(erased, "https://hooks.example.com/mara");
     await remove(`/accounts/${erased.id}`);
@@ -284,7 +275,6 @@ test("accounts that lost nothing work on after a restore, and are not listed", a
 });
 
 test("a change after the restore is made, and does not hide that an earlier one is lost", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async (_, { id }) => remove(`/keys/${id}`));
   await change(`/keys/${account.keyId}`, { kinds: ["image"] });
   expect([await readStatus(account), await readStatus(second)]).toEqual([401, 401]);
@@ -295,7 +285,6 @@ test("a change after the restore is made, and does not hide that an earlier one 
 test("a change that D1 refused, or whose answer was lost, refuses no key", async () => {
   const account = await newAccount();
   const second = await addKey(account);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   for (const isDone of [false, true]) {
     failOnce(bindings.database(), "batch", isDone);
     expect((await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { disabled: false } })).status).toBe(500);
@@ -319,7 +308,6 @@ test("a row that was read before a change took effect is not taken for a restore
 });
 
 test("a change is recorded when the bucket does not answer at first, and when the wallet object crashes meanwhile", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async (one, { id }) => {
     failOnce(bindings.bucket(), "put", false, 2);
     await remove(`/keys/${id}`);
@@ -334,7 +322,6 @@ test("a change is recorded when the bucket does not answer at first, and when th
 });
 
 test.each(["the statements of D1", "the decision"])("a reconciliation that breaks off at %s is repeated", async (step) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account, second } = await restoredAfter(async ({ keyId }, { id }) => {
     await remove(`/keys/${id}`);
     await change(`/keys/${keyId}`, { quota: 7 });
@@ -365,7 +352,6 @@ test("keys are accepted while their wallet object does not answer", async () => 
 });
 
 test("the console's user of an account that lost changes is refused like its keys", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { account } = await restoredAfter(async ({ id }) => change(`/accounts/${id}`, { disabled: true }));
   const api = new ConsoleApi(env, (request) => Promise.resolve(worker.fetch(request, env, {} as ExecutionContext)));
   const ask = async () =>

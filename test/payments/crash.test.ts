@@ -166,7 +166,6 @@ const scenes: Record<string, (shop: Shop, account: Account) => Promise<Scene>> =
     return { act: () => runs(shop, 1), repeat: () => runs(shop, 2), quota: 1, credits: 0, paid: 0, check };
   },
   "the daily look for a payment and a refund without events": async (shop, account) => {
-    vi.spyOn(console, "error").mockImplementation(() => undefined);
     const intent = await shop.pay(account, 20);
     shop.stripe.refund(intent.id, 500);
     shop.stripe.events.splice(0);

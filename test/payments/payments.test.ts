@@ -242,7 +242,6 @@ test.each([
   ["the database after a write", () => failOnce(bindings.database(), "batch", true)],
   ["a read", () => failOnce(bindings.statement(), "first")],
 ])("a fault of %s: 503, and Stripe's repeat credits exactly once", async (_, fail) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
   const account = await newAccount(1);
   await shop.pay(account, 10);
@@ -398,7 +397,6 @@ test("the daily look reads every page, goes on after a fault, and one payment th
   for (let count = 0; count < 250; count++) shop.stripe.payElsewhere();
   await shop.pay(second, 30);
   shop.stripe.events.splice(0);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   vi.setSystemTime(Date.now() + day);
   shop.stripe.faults.push(500, 500);
   await expect(shop.run()).rejects.toThrow("scripted fault");
@@ -462,7 +460,6 @@ test("an account that is erased while its customer is made leaves none at Stripe
 });
 
 test("a payment that got no session ends after a day, one whose event is lost after three weeks; both can still be paid", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
   const account = await newAccount(1);
   const lost = (await shop.order(account, 10)).body.id as string;

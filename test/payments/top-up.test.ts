@@ -150,7 +150,6 @@ test("a payment that Stripe does not know any more has failed, and keeps no othe
 });
 
 test("e-mail that fails is tried again for a day", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
   const account = await newAccount(1);
   await shop.topUp(account, undefined, "declined");
@@ -162,7 +161,6 @@ test("e-mail that fails is tried again for a day", async () => {
 });
 
 test("an answer of Stripe that is lost: the next run asks for the same payment, which is taken and credited once", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
   const account = await newAccount(1);
   await shop.topUp(account);
@@ -180,7 +178,6 @@ test("an answer of Stripe that is lost: the next run asks for the same payment, 
 });
 
 test("a payment whose outcome was unknown for a day is looked up, not repeated", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   for (const fault of ["lost", 500] as const) {
     const shop = new Shop();
     const account = await newAccount(6);
@@ -209,7 +206,6 @@ test("runs at the same time take one payment", async () => {
 });
 
 test.each(["first", "run", "batch"])("a fault of the database (%s): the next runs top up once", async (method) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   for (let skip = 0; skip < 4; skip++) {
     const shop = new Shop();
     const account = await newAccount(1);
@@ -264,7 +260,6 @@ test("a dispute pauses top-up, once; what an account owes is not taken from its 
 });
 
 test("fifty payments that banks work on keep no interrupted one waiting", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
   const ids = Array.from({ length: 50 }, (_, at) => `pi_slow${at}`);
   for (const id of ids) shop.stripe.intents.set(id, { id, object: "payment_intent", status: "processing", metadata: {} });
@@ -321,7 +316,6 @@ test("disabled, switched off and erased accounts pay nothing", async () => {
 });
 
 test("top-up that was switched off takes nothing after a restore: not before the operator's decision, and not after a replay", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const shop = new Shop();
   const account = await newAccount(6);
   await shop.topUp(account);

@@ -122,7 +122,6 @@ test.each([
   [", although the database does not answer", false],
   [", once, although the answers of the database are lost", true],
 ])("work that lost to another route, and cannot be stopped, is booked when its maker ends it%s", async (_, isDone) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const vars = { ROUTES: { "imgA-4": [route("first"), route("second", { cost: { image: 0.02 } })] } };
   const account = await newAccount();
   const prompt = unique();
@@ -150,7 +149,6 @@ test.each([
   [", although the database does not answer", false],
   [", although the answers of the database are lost", true],
 ])("work that lost to another route, and that its maker stops, costs nothing%s", async (_, isDone) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const vars = { ROUTES: { "imgA-4": [route("first", { bills_failures: true }), route("second", { cost: { image: 0.02 } })] } };
   const account = await newAccount();
   const prompt = unique();
@@ -182,7 +180,6 @@ test.each([
   ["the deletion of its inputs fails", () => failOnce(bindings.bucket(), "delete")],
   ["the database does not answer", () => failOnce(bindings.statement(), "first", false, 2)],
 ])("cancelled work that its maker stops costs nothing, although %s", async (_, fail) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, polls: Array.from({ length: 90 }, () => ({ progress: 5 })) });

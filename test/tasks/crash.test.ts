@@ -832,7 +832,6 @@ test("the files have arrived and the object crashes before it writes that: they 
   const fail = () => {
     throw new Error("scripted fault");
   };
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   // The lease is written, the report is not.
   vi.spyOn(RecordStore.prototype, "commit").mockImplementationOnce(commit).mockImplementationOnce(fail);
   await alarm(id);
@@ -852,7 +851,6 @@ test.each([false, true])(
     const { received } = buckets([origin], { [hook]: ok });
     const id = await completeWithDelivery(account, { callback_url: hook });
     await callBack(id);
-    vi.spyOn(console, "error").mockImplementation(() => undefined);
     failWalletOnce(account, "noteDelivery", isDone);
     await alarm(id);
     await alarm(id);
@@ -871,7 +869,6 @@ test("D1 does not answer when a delivery begins: that is no attempt, and it foll
   const account = await newAccount();
   const { at } = buckets([origin]);
   const id = await completeWithDelivery(account);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   failOnce(bindings.statement(), "first");
   await alarm(id);
   expect(await readDelivery(account, id)).toMatchObject({ status: "pending", attempts: [] });

@@ -112,7 +112,6 @@ test("the bucket does not answer: the task is deleted, and its files are deleted
   const account = await newAccount();
   const id = await complete(account, path, image());
   failOnce(bindings.bucket(), "delete", false, 1);
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   expect((await remove(account, id)).status).toBe(204);
   await pass(id, 10);
   await expectGone(account, id);
@@ -121,7 +120,6 @@ test("the bucket does not answer: the task is deleted, and its files are deleted
 test("while the settlement fails nothing is deleted: 503, and later it is", async () => {
   const account = await newAccount();
   const id = await submit(account, path, image());
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   await deliver(id);
   await pass(id, 2);
   const spy = vi.spyOn(WalletObject.prototype, "settle").mockRejectedValue(new Error("scripted fault"));

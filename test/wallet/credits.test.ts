@@ -88,7 +88,6 @@ test("parallel repeats credit once", async () => {
 });
 
 test("a restored database neither loses a credit nor takes a repeat for a new one", async () => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const account = await newAccount(1);
   await hold(account, 10);
   const backup = await backUp();

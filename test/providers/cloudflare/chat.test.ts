@@ -115,7 +115,6 @@ for (const door of doors)
     ["[retired]", 500, "internal_error"],
     ["[wallet]", 500, "internal_error"],
   ])(`through the ${door} %s of a chat is %i`, async (order, status, code) => {
-    vi.spyOn(console, "error").mockImplementation(() => undefined);
     const answer = await say(door, `${unique()} ${order}`);
     expect(answer.status).toBe(status);
     expect(answer.body.error.code).toBe(code);
@@ -124,7 +123,6 @@ for (const door of doors)
   });
 
 test.each(doors)("through the %s a chat refused for capacity goes to the next route", async (door) => {
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
   const answer = await say(door, `${unique()} [limit 1]`, {}, [hosted, "@cf/zai-org/glm-5.3-flash"]);
   expect(answer.status).toBe(200);
 });
