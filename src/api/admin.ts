@@ -90,7 +90,7 @@ export async function createAccount(c: AppContext): Promise<Response> {
     accounts.logNewAccount(c.env.DB, operator(c), account, body.quota),
     openWallet(c.env.DB, account.id, body.quota),
   ]);
-  if (created?.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "conflict" }] });
+  if (created?.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "in_use" }] });
   return answer(c, await accountView(c, account), 201);
 }
 

@@ -133,6 +133,7 @@ export default {
   below_use: "must be at least the used and reserved amount",
   not_both: "give either {a} or {b}",
   bad_email: "must be an e-mail address",
+  in_use: "is already in use",
   in_the_past: "must be a Unix timestamp in the future",
   unknown_field: "is not a field here; allowed: {allowed}",
   bad_model_name: "must be 1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",

@@ -132,6 +132,7 @@ export default {
   below_use: "사용액과 예약액의 합보다 작을 수 없습니다",
   not_both: "{a}와(과) {b} 중 하나만 지정하세요",
   bad_email: "이메일 주소여야 합니다",
+  in_use: "이미 사용 중입니다",
   in_the_past: "미래의 Unix 타임스탬프여야 합니다",
   unknown_field: "여기에 없는 필드입니다. 허용: {allowed}",
   bad_model_name: "문자나 숫자로 시작하는 1~64자의 문자, 숫자, 점, 하이픈, 밑줄이어야 합니다",

@@ -131,6 +131,7 @@ export default {
   below_use: "不得低于已使用与已预留的总和",
   not_both: "{a} 与 {b} 只能提供其一",
   bad_email: "必须是电子邮箱地址",
+  in_use: "已被使用",
   in_the_past: "必须是未来的 Unix 时间戳",
   unknown_field: "不是此处的字段；允许：{allowed}",
   bad_model_name: "必须为 1 到 64 个字母、数字、点、连字符或下划线，并以字母或数字开头",

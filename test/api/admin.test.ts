@@ -91,7 +91,7 @@ test("an e-mail address belongs to one account, in any spelling and with paralle
   expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409, 409, 409]);
   expect(await create(address)).toMatchObject({
     status: 409,
-    body: { error: { type: "invalid_request", code: "conflict", param: "email" } },
+    body: { error: { type: "invalid_request", code: "conflict", param: "email", message: "email: is already in use" } },
   });
   expect((await asAdmin("/audit")).body.accounts).toBe(before + 1);
   const { results } = await env.DB.prepare(

@@ -160,6 +160,11 @@ test.each([
   expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
+test("an input of another type says which types are allowed", async () => {
+  const { body } = await call(responses, { key: (await newAccount()).key, body: { model: "gpt-5", input: 5 } });
+  expect(body.error).toMatchObject({ param: "input", message: "input: must be of type string | array" });
+});
+
 test.each([
   ["messages[0].content", "input"],
   ["response_format.json_schema.name", "text.format.name"],

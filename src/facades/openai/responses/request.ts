@@ -97,7 +97,7 @@ export async function toChat(c: AppContext, fields: Fields, readPrevious: (id: s
 
 function readItems(c: AppContext, input: unknown): Fields[] {
   if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
-  if (!Array.isArray(input)) throw refuseField(c, "input", input === undefined ? "required" : "wrong_type", { expected: "array" });
+  if (!Array.isArray(input)) throw refuseField(c, "input", input === undefined ? "required" : "wrong_type", { expected: "string | array" });
   return input.map((item: unknown, at) => {
     if (!isFields(item)) throw refuseField(c, `input[${at}]`, "wrong_type", { expected: "object" });
     return item;
