@@ -33,6 +33,13 @@ const rotated = Object.values(providerSecrets)
   .map((name) => `${name}_OLD`)
   .filter((name) => name !== "OPENAI_API_KEY_OLD");
 
+test("a deployment recognises the secrets of each provider", () => {
+  const [, record = ""] = /^const providers: .*? = \{\n(.*?)^\};/ms.exec(read("src/providers/index.ts")) ?? [];
+  const names = [...record.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = ""]) => name);
+  const withoutSecret = ["media", "sandbox"];
+  expect(names.toSorted()).toEqual([...Object.keys(providerSecrets), ...withoutSecret].toSorted());
+});
+
 test("the variables of all Workers are documented, each once", () => {
   const declared = new Set(["JURISDICTION", ...parts.flatMap((part) => [...declaredNames(part)])]);
   expect(ofWorkers.toSorted()).toEqual([...declared].filter((name) => ![...rotated, ...lifetimes].includes(name)).toSorted());
