@@ -9,6 +9,7 @@ import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { DateTime } from "./parts/date-time.tsx";
+import { Empty } from "./parts/empty.tsx";
 import { Problem } from "./parts/note.tsx";
 import { Pager } from "./parts/pager.tsx";
 import { Question } from "./parts/question.tsx";
@@ -27,10 +28,11 @@ async function list(c: ConsoleContext) {
     t("characters"),
     <>
       {found.length === 0 && after === undefined ? (
-        <div class="empty">
-          <Icon name="face" />
-          <p>{t("no_characters")}</p>
-        </div>
+        <Empty icon="face" title={t("no_characters")} text={t("no_characters_hint")}>
+          <a class="btn" href="/console/tasks?kind=video&status=completed">
+            {t("open_gallery")}
+          </a>
+        </Empty>
       ) : (
         <ul class="cols cards">
           {found.map((character) => (

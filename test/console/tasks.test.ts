@@ -331,7 +331,9 @@ test("when the session has ended, a live part of a page redirects to the sign-in
 
 test("characters are shown with image and username, and deleted after confirmation", async () => {
   const { browser, account } = await person();
-  expect(await browser.read("/console/characters")).toContain("There are no characters yet.");
+  const none = await browser.read("/console/characters");
+  expect(none).toContain("<h2>There are no characters yet.</h2>");
+  expect(none).toContain('href="/console/tasks?kind=video&amp;status=completed"');
   await complete(account, videos, { model: "vidA-2", from_task: await makeVideo(account), timestamps: "0,1" });
   await env.DB.prepare("UPDATE character SET display_name = ?2 WHERE account_id = ?1").bind(account.id, `Amber ${attack}`).run();
   const text = await browser.read("/console/characters");

@@ -16,9 +16,9 @@ import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
 import { Fold } from "../parts/fold.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
+import { Empty } from "../parts/empty.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 import { DataTable } from "../parts/table.tsx";
@@ -54,15 +54,7 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
     c,
     t("api_keys"),
     <>
-      {rows.length === 0 ? (
-        <div class="empty">
-          <Icon name="key" />
-          <b>{t("no_keys")}</b>
-          <p>{t("no_keys_why")}</p>
-        </div>
-      ) : (
-        <KeyTable c={c} rows={rows} />
-      )}
+      {rows.length === 0 ? <Empty icon="key" title={t("no_keys")} text={t("no_keys_why")} /> : <KeyTable c={c} rows={rows} />}
       {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
         <section>
           <Fold text={t("create_key")} isOpen={rows.length === 0 || problem !== undefined}>

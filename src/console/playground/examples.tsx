@@ -1,6 +1,7 @@
 /** Shown beside an empty form: examples that fill it. */
 
 import { useAround } from "../parts/context.ts";
+import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { hashedPath } from "../static-files.ts";
 
@@ -60,18 +61,17 @@ export const Nothing = ({ action, isSwapped }: { action: string; isSwapped?: boo
       {action === "image" || action === "video" ? (
         <Examples kind={action} />
       ) : (
-        <div class="empty">
-          <Icon name={action === "remix" ? "remix" : action === "file" ? "cube" : "face"} />
-          <b>{t(action === "remix" ? "start_remix" : action === "file" ? "start_file" : "start_character")}</b>
-          <p>{t(action === "remix" ? "start_remix_hint" : action === "file" ? "start_file_hint" : "start_character_hint")}</p>
+        <Empty
+          icon={action === "remix" ? "remix" : action === "file" ? "cube" : "face"}
+          title={t(action === "remix" ? "start_remix" : action === "file" ? "start_file" : "start_character")}
+          text={t(action === "remix" ? "start_remix_hint" : action === "file" ? "start_file_hint" : "start_character_hint")}
+        >
           {action !== "file" && (
-            <div class="row">
-              <a class="btn" href="/console/tasks?kind=video&status=completed">
-                {t("open_gallery")}
-              </a>
-            </div>
+            <a class="btn" href="/console/tasks?kind=video&status=completed">
+              {t("open_gallery")}
+            </a>
           )}
-        </div>
+        </Empty>
       )}
     </div>
   );
