@@ -97,13 +97,11 @@ export function checkEntry(raw: Record<string, unknown>, id: string, around: Sur
   };
 }
 
-/** Which type a value in a price or cost must have, by its name: amounts and rules share one schema. */
+/** Amounts and rules share one schema: the name shows that a value in a price or cost must be an amount. */
 function byName(violation: Violation): Violation {
   const { param, rule } = violation;
-  const [, name] = /^(?:price|routes\[\d+\]\.cost)\.(\w+)$/.exec(param) ?? [];
+  const [, name] = /^(?:price|routes\[\d+\]\.cost)\.(?!(?:count|seconds|factors)$)(\w+)$/.exec(param) ?? [];
   if (name === undefined || rule !== "wrong_type") return violation;
-  if (name === "factors") return { param, rule, values: { expected: "object" } };
-  if (name === "count" || name === "seconds") return { param, rule, values: { expected: "string" } };
   return name.endsWith("_x") ? limitedTo(param, "out_of_range", factorRange) : limitedTo(param, "number_range", amountRange);
 }
 

@@ -2,10 +2,10 @@
 
 import type { FailureCode } from "../../base/errors.ts";
 import { sha256Hex } from "../../base/ids.ts";
-import { readChatFault } from "../shared/chat-errors.ts";
+import { chatAt } from "../shared/chat-at.ts";
 import { sourceClip } from "../shared/clip.ts";
 import { fixedRatio } from "../shared/frames.ts";
-import { ask, toFault } from "../shared/http.ts";
+import { ask, jsonPost, toFault } from "../shared/http.ts";
 import { ownFailure, blocked, type Job, type Output, type Provider } from "../provider.ts";
 
 interface WireOutput {
@@ -112,19 +112,9 @@ export function sandbox(fetcher: Fetcher): Provider {
       await remove(id);
     },
 
-    async chat({ body, signal }) {
-      const response = await call("/v1/chat/completions", { ...jsonBody(body), signal });
-      if (response.ok) return response;
-      throw await readChatFault(response);
-    },
+    chat: chatAt(`${base}/v1`, {}, { fetcher }),
   };
 }
-
-const jsonBody = (body: unknown): RequestInit => ({
-  method: "POST",
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify(body),
-});
 
 /** Reads the images, so that invalid ones are refused, and sends their type, digest and role. */
 async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestInit> {
@@ -152,7 +142,7 @@ async function operationRequest(job: Job, signal: AbortSignal): Promise<RequestI
     references,
     source_sha256: job.source?.digest,
   };
-  return { ...jsonBody(body), signal };
+  return { ...jsonPost(body), signal };
 }
 
 async function startCharacter(
