@@ -31,9 +31,12 @@ export class BatchChats {
     return this.#runs.has(n);
   }
 
-  /** True if another chat may begin. */
-  get hasRoom(): boolean {
-    return this.#runs.size < lanes;
+  /**
+   * True if another chat may begin. The platform lets an invocation wait for the answers of six requests, and a chat's may take minutes: one
+   * is left for the calls that make tasks.
+   */
+  hasRoom(besideTasks: boolean): boolean {
+    return this.#runs.size < (besideTasks ? lanes - 1 : lanes);
   }
 
   /** Runs `start`, which begins the chat of a line. */

@@ -1,6 +1,6 @@
 /** The lines of a running batch in memory: which are open and hold money, which begin next, and how many have ended. */
 
-import { type BatchStore, toKind } from "./state.ts";
+import { type BatchStore, tasks, toKind } from "./state.ts";
 
 interface Open {
   /** Millionths */
@@ -30,6 +30,7 @@ export class OpenLines {
   readonly #store: BatchStore;
   /** The next page whose lines are not in `#next` yet. */
   #page: number;
+  #isRead = false;
   /** The lines that begin next, of each kind in the order of the input: those of one kind do not wait for those of another. */
   readonly #next = new Map<string, number[]>();
 
@@ -61,15 +62,16 @@ export class OpenLines {
       let first: NextLine | undefined;
       for (const [kind, [n]] of this.#next) if (n !== undefined && n < (first?.n ?? Infinity) && mayBegin(kind)) first = { n, kind };
       if (first) this.#next.get(first.kind)!.shift();
-      if (first || !this.#readPage()) return first;
+      if (first || this.#isRead) return first;
+      const lines = this.#store.unended(this.#page++);
+      this.#isRead = lines === undefined;
+      for (const { n, assigned } of lines ?? []) this.#queue(toKind(assigned)).push(n);
     }
   }
 
-  /** False if all pages are read. */
-  #readPage(): boolean {
-    const lines = this.#store.unended(this.#page++);
-    for (const { n, assigned } of lines ?? []) this.#queue(toKind(assigned)).push(n);
-    return lines !== undefined;
+  /** False once no task is left to begin. */
+  get mayHaveTasks(): boolean {
+    return !this.#isRead || this.#queue(tasks).length > 0;
   }
 
   #queue(kind: string): number[] {

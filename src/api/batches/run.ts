@@ -218,7 +218,7 @@ export class BatchRun {
       if (!batch || batch.endedAt !== undefined) return;
       const isStopped = batch.stop !== undefined;
       if (!isStopped && (this.waits.isOn() || lines.taken >= batch.terms.concurrency)) return;
-      const next = lines.take((kind) => isStopped || this.#mayBegin(kind));
+      const next = lines.take((kind) => isStopped || this.#mayBegin(lines, kind));
       if (!next) return;
       budget.lines--;
       lines.starting.add(next.n);
@@ -235,12 +235,12 @@ export class BatchRun {
       if (!isLeft) continue;
       lines.putBack(next);
       // While its kind waits, other kinds go ahead. Otherwise it waits for the end of an open line.
-      if (this.#mayBegin(next.kind) && this.#store.batch?.stop === undefined) return;
+      if (this.#mayBegin(lines, next.kind) && this.#store.batch?.stop === undefined) return;
     }
   }
 
-  #mayBegin(kind: string): boolean {
-    return !this.waits.isOn(kind) && (kind === tasks || this.#chats.hasRoom);
+  #mayBegin(lines: OpenLines, kind: string): boolean {
+    return !this.waits.isOn(kind) && (kind === tasks || this.#chats.hasRoom(lines.mayHaveTasks));
   }
 
   /** Makes the task of a line, or ends the line. False if it has to wait. */
