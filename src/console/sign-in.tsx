@@ -220,6 +220,14 @@ function findFaults(c: ConsoleContext, { name, email }: { name: string; email: s
 
 const signedUp = z.object({ user: z.looseObject({ id: z.string(), email: z.string(), emailVerified: z.boolean(), name: z.string() }) });
 
+/** The link of a new user's e-mail in `to`, the page that was requested: its token, the address in it, and the page that opens next. */
+function linkIn(c: ConsoleContext, to: string | undefined) {
+  const { pathname, searchParams } = new URL(to ?? "", c.req.url);
+  const token = searchParams.get("token") ?? "";
+  const email = pathname === "/console/confirm" ? claimsIn(token).email : undefined;
+  return { token, email, next: pageOfConsole(c, searchParams.get("to") ?? "") };
+}
+
 /**
  * Signs in with a password. If `to` is the link of a new user's e-mail, which leads here, it confirms the address first: link and password are
  * needed together. A refusal does not say which of them is wrong. `next` is the page that opens.
@@ -227,12 +235,10 @@ const signedUp = z.object({ user: z.looseObject({ id: z.string(), email: z.strin
 async function signInWithLink(c: ConsoleContext, email: string, password: string, to: string | undefined) {
   const signIn = () => askAuth(c, "/sign-in/email", { email, password });
   const answer = await signIn();
-  const { pathname, searchParams } = new URL(to ?? "", c.req.url);
-  const token = searchParams.get("token") ?? "";
-  const isOwnLink = pathname === "/console/confirm" && claimsIn(token).email === email.toLowerCase();
-  if (!isOwnLink || !(await isUnconfirmed(answer))) return { answer, next: to };
-  const verified = await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`);
-  return { answer: verified.ok ? await signIn() : answer, next: pageOfConsole(c, searchParams.get("to") ?? "") };
+  const link = linkIn(c, to);
+  if (link.email !== email.toLowerCase() || !(await isUnconfirmed(answer))) return { answer, next: to };
+  const verified = await askAuth(c, `/verify-email?token=${encodeURIComponent(link.token)}`);
+  return { answer: verified.ok ? await signIn() : answer, next: link.next };
 }
 
 const isUnconfirmed = async (answer: Response): Promise<boolean> =>
@@ -284,7 +290,8 @@ export const signIn = new Hono<ConsoleEnvironment>()
     // Another login returns to the question whether to join; a form brings the invitation along itself.
     const joins = invitation ? (await invitedTo(c.env.DB, invitation))?.member : undefined;
     const to = pageOfConsole(c, c.req.query("to")) ?? (invitation && joins ? joinPath(invitation) : undefined);
-    const state = { invitation, to, problem, hasEnded: c.req.query("ended") !== undefined };
+    const { email } = linkIn(c, to);
+    const state = { invitation, to, problem, hasEnded: c.req.query("ended") !== undefined, ...(email !== undefined && { email }) };
     return signInPage(c, state, problem === undefined ? 200 : 401);
   })
   .post("/sign-in", async (c) => {

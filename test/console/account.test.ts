@@ -45,6 +45,7 @@ async function confirm(browser: Browser, sent: Email | undefined): Promise<Respo
   if (to === null) return browser.ask(pathname, { token: searchParams.get("token")! });
   const kept = new URL(to, "https://gateway.example").searchParams.get("to") ?? "";
   expect(kept).toBe(pathname + search);
+  expect(await browser.read(to)).toContain(`value="${sent!.to}"`);
   return browser.ask("/console/sign-in", { email: sent!.to, password, to: kept });
 }
 
