@@ -201,8 +201,8 @@ export const isInvited = async (db: D1Database, email: string): Promise<boolean>
 
 export async function userByEmail(db: D1Database, email: string): Promise<Person | undefined> {
   const row = await db
-    .prepare("SELECT id, email, emailVerified, name FROM auth_user WHERE email = lower(?1)")
-    .bind(email)
+    .prepare("SELECT id, email, emailVerified, name FROM auth_user WHERE email = ?1")
+    .bind(email.toLowerCase())
     .first<Omit<Person, "emailVerified"> & { emailVerified: 0 | 1 }>();
   return row ? { ...row, emailVerified: row.emailVerified === 1 } : undefined;
 }
