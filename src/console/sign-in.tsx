@@ -242,7 +242,7 @@ async function signInWithLink(c: ConsoleContext, email: string, password: string
 }
 
 const isUnconfirmed = async (answer: Response): Promise<boolean> =>
-  !answer.ok && (await answer.clone().json<{ code?: string }>()).code === unconfirmed;
+  answer.status === 403 && (await answer.clone().json<{ code?: string }>()).code === unconfirmed;
 
 /** The user with this address, if the answer to the sign-in says that the password was right. */
 async function findUser(c: ConsoleContext, email: string, answer: Response): Promise<Person | undefined> {
