@@ -83,8 +83,10 @@ export class OpenLines {
   /** The line begins again, before later ones of its kind. */
   putBack({ n, kind }: NextLine): void {
     const queue = this.#queue(kind);
+    const last = queue.at(-1) ?? -1;
     queue.push(n);
-    queue.sort((a, b) => a - b);
+    // After a crash tens of thousands of lines are put back in their order.
+    if (n < last) queue.sort((a, b) => a - b);
   }
 
   /** The line has ended and is stored. */

@@ -119,27 +119,33 @@ export class BatchRun {
   }
 
   async #reload(): Promise<OpenLines> {
-    const { begun, terms } = this.#store.current;
+    const { begun } = this.#store.current;
     // What was held for a chat whose answer is lost is released, and the chat is asked again under another id.
     await this.settleChats();
     const lines = new OpenLines(this.#store, begun + 1);
-    const asked: (NextLine & { taskId: string; price: number })[] = [];
+    const asked: NextLine[] = [];
     for (let at = 0; at <= begun; at++) {
       for (const { n, assigned } of this.#store.unended(at)!) {
-        const [taskId, price] = assigned;
         const line = { n, kind: toKind(assigned) };
-        if (isChatId(taskId)) lines.putBack(line);
-        else asked.push({ ...line, taskId, price });
+        if (isChatId(assigned[0])) lines.putBack(line);
+        else {
+          lines.open.set(n, { price: assigned[1], since: Date.now() });
+          asked.push(line);
+        }
       }
     }
-    await inLanes(asked, async ({ n, kind, taskId, price }) => {
-      const report = await this.#askTask(terms, taskId);
-      if (report === "open") lines.open.set(n, { price, since: Date.now() });
-      else if (report === null) lines.putBack({ n, kind });
-      else this.#endWithTask(lines, n, taskId, report);
-    });
+    await inLanes(asked, (line) => this.#askLine(lines, line));
     this.#lines = lines;
     return lines;
+  }
+
+  /** Asks how the task of an open line is: ends the line if the task has ended, and puts it back if there is no task. */
+  async #askLine(lines: OpenLines, { n, kind }: NextLine): Promise<void> {
+    const [taskId] = this.#store.assigned(n)!;
+    const report = await this.#askTask(this.#store.current.terms, taskId);
+    if (report === "open" || this.#store.hasLine(n)) return;
+    if (report) this.#endWithTask(lines, n, taskId, report);
+    else if (lines.open.delete(n)) lines.putBack({ n, kind });
   }
 
   async #askTask({ accountId }: BatchTerms, taskId: string): Promise<LineReport | "open" | null> {
@@ -153,12 +159,8 @@ export class BatchRun {
       if (line.since + askAfterMs > Date.now() || this.#chats.has(n)) continue;
       line.since = Date.now();
       const assigned = this.#store.assigned(n)!;
-      const [taskId] = assigned;
-      if (isChatId(taskId)) await this.#chats.settle((chat) => chat.n === n);
-      const report = await this.#askTask(this.#store.current.terms, taskId);
-      if (report === "open" || this.#store.hasLine(n)) continue;
-      if (report) this.#endWithTask(lines, n, taskId, report);
-      else if (lines.open.delete(n)) lines.putBack({ n, kind: toKind(assigned) });
+      if (isChatId(assigned[0])) await this.#chats.settle((chat) => chat.n === n);
+      await this.#askLine(lines, { n, kind: toKind(assigned) });
     }
   }
 
@@ -297,32 +299,22 @@ export class BatchRun {
     lines.open.set(n, { price, since: Date.now() });
     this.#store.begin(n, taskId, price, typicalSeconds);
     if ("chat" in checked) return this.#holdChat(lines, next, line, checked.chat, taskId);
-    const leave = () => void lines.open.delete(n);
-    let made;
-    try {
-      made = await makeTask(this.#env, taskId, checked.task, { batch: this.#ctx.id.toString(), line: n });
-    } catch (error) {
-      // The outcome is unknown: the price stays counted until the task's object has answered.
-      const report = await this.#askTask(terms, taskId);
-      if (report === "open") return true;
-      if (report !== null) {
-        this.#endWithTask(lines, n, taskId, report);
-        return true;
-      }
-      leave();
-      if (!(error instanceof ApiError) || error.status >= 500) throw error;
-      return this.#refuse(lines, n, toLineError(error, terms));
-    }
-    if ("task" in made) {
-      this.waits.lineBegan();
-      // It may have ended before this answer, or before a crash.
-      if (made.task.status === "queued" || made.task.status === "in_progress" || this.#store.hasLine(n)) return true;
-      const report = await this.#askTask(terms, taskId);
+    let fault: unknown;
+    const made = await makeTask(this.#env, taskId, checked.task, { batch: this.#ctx.id.toString(), line: n }).catch((error: unknown) => {
+      fault = error;
+    });
+    if (made && "task" in made) this.waits.lineBegan();
+    if (!made || !("refused" in made)) {
+      const isOpen = made && (made.task.status === "queued" || made.task.status === "in_progress");
+      // It may have ended before this answer, or before a crash. Without an answer the price stays counted until the task's object has given one.
+      const report = isOpen ? "open" : await this.#askTask(terms, taskId);
       if (report !== null && report !== "open") this.#endWithTask(lines, n, taskId, report);
-      return true;
+      if (made || report !== null) return true;
     }
-    leave();
-    return this.#refused(lines, next, made.refused, made.until);
+    lines.open.delete(n);
+    if (made) return this.#refused(lines, next, made.refused, made.until);
+    if (!(fault instanceof ApiError) || fault.status >= 500) throw fault;
+    return this.#refuse(lines, n, toLineError(fault, terms));
   }
 
   /** Holds a chat's price, and asks for it while other lines go on. */
