@@ -49,8 +49,8 @@ export function failuresByStatus(
 
 const defaultViolation: Violation = {
   param: "limit",
-  rule: "not_one_of",
-  values: { allowed: "1-100" },
+  rule: "out_of_range",
+  values: { minimum: 1, maximum: 100 },
   allowed: { minimum: 1, maximum: 100 },
 };
 const examplePrice = 0.12;
@@ -60,7 +60,7 @@ const violations: Partial<Record<ErrorCode, Violation>> = {
   unsupported_parameter: { param: "metadata.storyboard", rule: "unsupported_parameter" },
   cost_limit_exceeded: { param: "max_cost", rule: "above_max_cost", values: { price: examplePrice }, allowed: examplePrice },
   context_length_exceeded: { param: "messages", rule: "context_length_exceeded" },
-  conflict: { param: "email", rule: "conflict" },
+  conflict: { param: "email", rule: "in_use" },
 };
 
 const ofBalances: Partial<Record<ErrorCode, string[]>> = {

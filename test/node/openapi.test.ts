@@ -89,6 +89,10 @@ test("every example of a body matches its schema", () => {
   expect(examples.flatMap(({ name, schema, value }) => isValid(schema ?? {}, value)?.map((error) => ({ name, error })))).toEqual([]);
 });
 
+test("no message of an example has a placeholder without its value", () => {
+  expect([...text.matchAll(/"message": "[^"]*\{\w+\}[^"]*"/g)].map(([message]) => message)).toEqual([]);
+});
+
 test("every example of a parameter or header matches its schema", () => {
   const values = [
     ...operations.flatMap(({ name, operation }) =>

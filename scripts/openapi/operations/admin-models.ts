@@ -109,7 +109,7 @@ export const adminModels = operators({
         },
       }),
     },
-    violation: { param: "model", rule: "maker_no_schema" },
+    violation: { param: "model", rule: "maker_no_schema", values: { maker: "fal" } },
   },
   "POST /admin/models/{model}/rollback": {
     id: "rollBackModelEntry",
@@ -119,6 +119,6 @@ export const adminModels = operators({
     body: { schema: modelRollback(), examples: { revision: { revision: 5 } } },
     answers: { 200: entryAnswer("The entry as it is now, or as it would be.") },
     errors: ["conflict", unknown],
-    violation: { param: "revision", rule: "not_one_of" },
+    violation: { param: "revision", rule: "not_one_of", values: { allowed: "7, 6, 5" }, allowed: [7, 6, 5] },
   },
 });

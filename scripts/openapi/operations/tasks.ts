@@ -19,7 +19,7 @@ const status = (id: string, summary: string, description: string, schema: ZodMin
     304: notModified("retry-after"),
   },
   errors: ["task_not_found", "too_many_waits"],
-  violation: { param: "wait", rule: "not_one_of", values: { allowed: "1-60" }, allowed: { minimum: 1, maximum: 60 } },
+  violation: { param: "wait", rule: "out_of_range", values: { minimum: 1, maximum: 60 }, allowed: { minimum: 1, maximum: 60 } },
 });
 
 export const tasks = tagged("tasks", {
