@@ -101,13 +101,15 @@ export async function applyModels(admin: AdminClient, written: WrittenEntry[], {
   const stored = new Map<string, Awaited<ReturnType<AdminClient["modelEntry"]>>>();
   for (const { id } of written) stored.set(id, await admin.modelEntry(id));
   const wanted = isOnlyNew ? written.filter(({ id }) => stored.get(id)!.revision === 0) : written;
-  const givenUp = wanted.flatMap(({ id, entry }) => {
-    const kept = readAliases(entry);
-    return readAliases(stored.get(id)!.entry ?? {}).filter((name) => !kept.includes(name));
-  });
-  const takers = wanted.filter(({ entry }) => readAliases(entry).some((name) => givenUp.includes(name)));
+  const givenUp = new Set(
+    wanted.flatMap(({ id, entry }) => {
+      const kept = readAliases(entry);
+      return readAliases(stored.get(id)!.entry ?? {}).filter((name) => !kept.includes(name));
+    }),
+  );
+  const takers = wanted.filter(({ entry }) => readAliases(entry).some((name) => givenUp.has(name)));
   const atFirst = (one: WrittenEntry) =>
-    takers.includes(one) ? { ...one.entry, aliases: readAliases(one.entry).filter((name) => !givenUp.includes(name)) } : one.entry;
+    takers.includes(one) ? { ...one.entry, aliases: readAliases(one.entry).filter((name) => !givenUp.has(name)) } : one.entry;
   const refusals = findSameNames(wanted);
   for (const one of wanted) {
     const refusal = await admin.putModel(one.id, atFirst(one), stored.get(one.id)!.revision, true);
