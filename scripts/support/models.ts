@@ -98,21 +98,21 @@ export function readOldVariables(variables: { ROUTES?: unknown; PRICES?: unknown
  * entry and the path of each wrong field.
  */
 export async function applyModels(admin: AdminClient, written: WrittenEntry[], { isOnlyNew = false } = {}): Promise<string> {
-  const stored = new Map<string, Awaited<ReturnType<AdminClient["modelEntry"]>>>();
-  for (const { id } of written) stored.set(id, await admin.modelEntry(id));
-  const wanted = isOnlyNew ? written.filter(({ id }) => stored.get(id)!.revision === 0) : written;
+  const read = [];
+  for (const one of written) read.push({ ...one, stored: await admin.modelEntry(one.id) });
+  const wanted = isOnlyNew ? read.filter(({ stored }) => stored.revision === 0) : read;
   const givenUp = new Set(
-    wanted.flatMap(({ id, entry }) => {
+    wanted.flatMap(({ entry, stored }) => {
       const kept = readAliases(entry);
-      return readAliases(stored.get(id)!.entry ?? {}).filter((name) => !kept.includes(name));
+      return readAliases(stored.entry ?? {}).filter((name) => !kept.includes(name));
     }),
   );
-  const takers = wanted.filter(({ entry }) => readAliases(entry).some((name) => givenUp.has(name)));
+  const isTaker = ({ entry }: WrittenEntry) => readAliases(entry).some((name) => givenUp.has(name));
   const atFirst = (one: WrittenEntry) =>
-    takers.includes(one) ? { ...one.entry, aliases: readAliases(one.entry).filter((name) => !givenUp.has(name)) } : one.entry;
+    isTaker(one) ? { ...one.entry, aliases: readAliases(one.entry).filter((name) => !givenUp.has(name)) } : one.entry;
   const refusals = findSameNames(wanted);
   for (const one of wanted) {
-    const refusal = await admin.putModel(one.id, atFirst(one), stored.get(one.id)!.revision, true);
+    const refusal = await admin.putModel(one.id, atFirst(one), one.stored.revision, true);
     if (refusal !== undefined) refusals.push(`${one.source}: ${refusal}`);
   }
   if (refusals.length > 0) throw new Error(`The gateway refuses models, and none was stored.\n${refusals.join("\n")}`);
@@ -120,7 +120,7 @@ export async function applyModels(admin: AdminClient, written: WrittenEntry[], {
     const refusal = await admin.putModel(id, entry, revision);
     if (refusal !== undefined) throw new Error(`${source}: ${refusal}`);
   };
-  for (const one of wanted) await store(one, atFirst(one), stored.get(one.id)!.revision);
-  for (const one of takers) await store(one, one.entry, (await admin.modelEntry(one.id)).revision);
+  for (const one of wanted) await store(one, atFirst(one), one.stored.revision);
+  for (const one of wanted.filter(isTaker)) await store(one, one.entry, (await admin.modelEntry(one.id)).revision);
   return wanted.map(({ id }) => id).join(", ");
 }

@@ -61,7 +61,7 @@ export class OpenLines {
     for (;;) {
       let first: NextLine | undefined;
       for (const [kind, [n]] of this.#next) if (n !== undefined && n < (first?.n ?? Infinity) && mayBegin(kind)) first = { n, kind };
-      if (first) this.#next.get(first.kind)!.shift();
+      if (first) this.#next.get(first.kind)?.shift();
       if (first || this.#isRead) return first;
       const lines = this.#store.unended(this.#page++);
       this.#isRead = lines === undefined;

@@ -125,7 +125,7 @@ export class BatchRun {
     const lines = new OpenLines(this.#store, begun + 1);
     const asked: NextLine[] = [];
     for (let at = 0; at <= begun; at++) {
-      for (const { n, assigned } of this.#store.unended(at)!) {
+      for (const { n, assigned } of this.#store.unended(at) ?? []) {
         const line = { n, kind: toKind(assigned) };
         if (isChatId(assigned[0])) lines.putBack(line);
         else {
@@ -141,7 +141,7 @@ export class BatchRun {
 
   /** Asks how the task of an open line is: ends the line if the task has ended, and puts it back if there is no task. */
   async #askLine(lines: OpenLines, { n, kind }: NextLine): Promise<void> {
-    const [taskId] = this.#store.assigned(n)!;
+    const [taskId] = this.#store.accepted(n);
     const report = await this.#askTask(this.#store.current.terms, taskId);
     if (report === "open" || this.#store.hasLine(n)) return;
     if (report) this.#endWithTask(lines, n, taskId, report);
@@ -158,7 +158,7 @@ export class BatchRun {
     for (const [n, line] of lines.open) {
       if (line.since + askAfterMs > Date.now() || this.#chats.has(n)) continue;
       line.since = Date.now();
-      const assigned = this.#store.assigned(n)!;
+      const assigned = this.#store.accepted(n);
       if (isChatId(assigned[0])) await this.#chats.settle((chat) => chat.n === n);
       await this.#askLine(lines, { n, kind: toKind(assigned) });
     }
@@ -261,7 +261,7 @@ export class BatchRun {
   async #submitLine(lines: OpenLines, next: NextLine): Promise<boolean> {
     const { n } = next;
     const { terms } = this.#store.current;
-    const [taskId] = this.#store.assigned(n)!;
+    const [taskId] = this.#store.accepted(n);
     const caller = await findCaller(this.#env, terms);
     if (!this.#store.batch) return true;
     if (!caller) {

@@ -231,10 +231,17 @@ DELETE FROM line`,
     return this.page(Math.floor(n / pageLines))?.assigned[n % pageLines] ?? null;
   }
 
+  /** The same of a line that was not refused then. */
+  accepted(n: number): NonNullable<Assigned> {
+    const assigned = this.assigned(n);
+    if (!assigned) throw new Error("the line was refused when it was checked");
+    return assigned;
+  }
+
   /** Gives the line another task, or another price. */
   reassign(n: number, taskId: string, price?: number): void {
     const page = this.page(Math.floor(n / pageLines))!;
-    const [, before, ...rest] = page.assigned[n % pageLines]!;
+    const [, before, ...rest] = this.accepted(n);
     page.assigned[n % pageLines] = [taskId, price ?? before, ...rest];
     this.putPage(page);
   }

@@ -89,7 +89,8 @@ export async function refuseEmptyOrPage(response: Response): Promise<void> {
 /** True if the text begins like markup. What breaks off before it shows that is no page. */
 async function isPage({ body }: Response): Promise<boolean> {
   try {
-    for await (const part of body!.pipeThrough(new TextDecoderStream())) if (part.trim() !== "") return part.trimStart().startsWith("<");
+    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? [])
+      if (part.trim() !== "") return part.trimStart().startsWith("<");
   } catch {
     // The answer's reader gets the fault.
   }
