@@ -1,5 +1,6 @@
-/** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings. */
+/** The platform operations of a task: object calls, D1 rows, messages. Counted at the bindings, where an alarm of another file's task would count too. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
