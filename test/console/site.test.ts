@@ -162,6 +162,13 @@ test("public pages recognize a signed-in user: the console's button instead of s
   expect((await bar("/", { ...html, cookie })).links).toContain('href="/console/sign-in"');
 });
 
+test.each(["en", "zh", "ko", "ja"])("/verify has the places of a file's values within its sentences: %s", async (language) => {
+  const text = await (await ask("/verify", { ...html, "accept-language": language })).text();
+  const sentences = [...text.matchAll(/<span data-if="(?:signer|stamped|stated)">(.*?)<\/span>/gs)].map(([, inner]) => inner);
+  expect(sentences.length).toBeGreaterThanOrEqual(3);
+  for (const sentence of sentences) expect(sentence).toMatch(/^[^<{]*<bdi data-slot="\w+"><\/bdi>[^<}]*[^<}\s][^<}]*$/);
+});
+
 /** The value of a tag in the head: `property="og:title"`. */
 const readTag = (text: string, tag: string) =>
   new RegExp(`<(?:meta|link) ${tag.replace(/[[\]]/g, "\\$&")} (?:content|href)="([^"]*)"`).exec(text)?.[1];

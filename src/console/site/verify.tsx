@@ -19,7 +19,8 @@ const Check = ({ icon, tone, title, text, holds }: { icon: string; tone?: string
   </li>
 );
 
-const valuePlace = "\n";
+/** `t` leaves it in a sentence to which no value is given. */
+const valuePlace = "{value}";
 
 /** A sentence with a place for a value of the file, shown only if the file has that value. */
 const Filled = ({ slot, holds, text }: { slot: string; holds: string; text: string }) => {
@@ -45,9 +46,9 @@ const Manifest = ({ t }: { t: T }) => (
         <>
           <span data-if="maker">{t("verify_by_maker")} </span>
           <span data-if="gateway">{t("verify_by_gateway")} </span>
-          <Filled slot="signer" holds="signer" text={t("verify_signed_by", { value: valuePlace })} />
-          <Filled slot="time" holds="stamped" text={t("verify_stamped", { value: valuePlace })} />
-          <Filled slot="time" holds="stated" text={t("verify_stated", { value: valuePlace })} />
+          <Filled slot="signer" holds="signer" text={t("verify_signed_by")} />
+          <Filled slot="time" holds="stamped" text={t("verify_stamped")} />
+          <Filled slot="time" holds="stated" text={t("verify_stated")} />
           <span data-if="model">{t("verify_says_model")} </span>
           {t("verify_not_checked")}
         </>
