@@ -1,5 +1,6 @@
-/** The list of `/v1/tasks`: pages and filters. Contract 2. */
+/** The list of `/v1/tasks`: pages and filters. Contract 2. Queries are counted at the bindings, where those of another file's objects would count too. */
 
+import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { toTaskId } from "../../src/base/ids.ts";
