@@ -228,26 +228,27 @@ function linkIn(c: ConsoleContext, to: string | undefined) {
   return { token, email, next: pageOfConsole(c, searchParams.get("to") ?? "") };
 }
 
+const askToSignIn = (c: ConsoleContext, email: string, password: string) => askAuth(c, "/sign-in/email", { email, password });
+
 /**
  * Signs in with a password. If `to` is the link of a new user's e-mail, which leads here, it confirms the address first: link and password are
  * needed together. A refusal does not say which of them is wrong. `next` is the page that opens.
  */
 async function signInWithLink(c: ConsoleContext, email: string, password: string, to: string | undefined) {
-  const signIn = () => askAuth(c, "/sign-in/email", { email, password });
-  const answer = await signIn();
+  const answer = await askToSignIn(c, email, password);
   const link = linkIn(c, to);
-  if (link.email !== email.toLowerCase() || !(await isUnconfirmed(answer))) return { answer, next: to };
+  if (link.email !== email.toLowerCase() || !(await needsConfirmation(answer))) return { answer, next: to };
   const verified = await askAuth(c, `/verify-email?token=${encodeURIComponent(link.token)}`);
-  return { answer: verified.ok ? await signIn() : answer, next: link.next };
+  return { answer: verified.ok ? await askToSignIn(c, email, password) : answer, next: link.next };
 }
 
-const isUnconfirmed = async (answer: Response): Promise<boolean> =>
+const needsConfirmation = async (answer: Response): Promise<boolean> =>
   answer.status === 403 && (await answer.clone().json<{ code?: string }>()).code === unconfirmed;
 
 /** The user with this address, if the answer to the sign-in says that the password was right. */
 async function findUser(c: ConsoleContext, email: string, answer: Response): Promise<Person | undefined> {
   if (answer.ok) return (await readAnswer(signedUp, answer)).user;
-  return (await isUnconfirmed(answer)) ? userByEmail(c.env.DB, email) : undefined;
+  return (await needsConfirmation(answer)) ? userByEmail(c.env.DB, email) : undefined;
 }
 
 async function signUp(c: ConsoleContext): Promise<Response> {
@@ -271,14 +272,15 @@ async function signUp(c: ConsoleContext): Promise<Response> {
     return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: typed.email })}</p>, 200, {
       lead: <SignInInstead t={t} along={state} />,
     });
-  const signIn = () => askAuth(c, "/sign-in/email", { email: typed.email, password: field("password") });
   // An operator's invitation needs no e-mail: the operator has handed over its link.
-  const user = isByMail ? await findUser(c, typed.email, await signIn()) : (await readAnswer(signedUp, answer.clone())).user;
+  const user = isByMail
+    ? await findUser(c, typed.email, await askToSignIn(c, typed.email, field("password")))
+    : (await readAnswer(signedUp, answer.clone())).user;
   if (!user) return unusable();
   const by = { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null } as const;
   if (guest.invitation) await acceptInvitation(c.env, by, user, guest.invitation);
   else await openAccount(c.env, user);
-  return follow(c, isByMail ? await signIn() : answer, state.to ?? "/console");
+  return follow(c, isByMail ? await askToSignIn(c, typed.email, field("password")) : answer, state.to ?? "/console");
 }
 
 const signedOut = z.object({ url: z.optional(z.nullable(z.url())) });

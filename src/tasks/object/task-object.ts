@@ -82,7 +82,8 @@ export class TaskObject extends DurableObject<Env> {
 
   /** Cancels the task at its owner's request. null if the task does not exist, "final" if it had ended already. */
   async cancel(question: Question): Promise<Answer | "final" | null> {
-    for (const stopped = new Map<Operation, number | null>(); ;) {
+    const stopped = new Map<Operation, number | null>();
+    for (;;) {
       const task = this.#ownedBy(question.accountId);
       if (!task) return null;
       if (isFinal(task)) return "final";
