@@ -61,7 +61,7 @@ export interface Violation {
   allowed?: unknown;
 }
 
-/** The violation of a value that is none of the allowed ones. */
+/** The violation of a value that is not allowed. */
 export const notOneOf = (param: string, allowed: readonly unknown[]): Violation => ({
   param,
   rule: allowed.length === 1 ? "not_equal" : "not_one_of",

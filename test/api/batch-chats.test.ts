@@ -262,17 +262,25 @@ test("the size of a batch is that of what its object stores", async () => {
   expect(size).toBeGreaterThan(4_000);
 });
 
-test("chats of batches leave half of what an account may have open to others, like tasks", async () => {
-  const account = await newAccount();
-  const wallet = env.WALLETS.getByName(account.id);
-  const charge = (at: number) => ({
+/** Holds so many chats of the account in its wallet. Returns a function that ends them. */
+async function holdChats({ id: accountId, keyId }: Account, count: number): Promise<() => Promise<void>> {
+  const wallet = env.WALLETS.getByName(accountId);
+  const charges = Array.from({ length: count }, (_, at) => ({
     taskId: `open-${at}`,
-    accountId: account.id,
-    keyId: account.keyId,
+    accountId,
+    keyId,
     kind: "chat" as const,
     model: "textA-1",
-  });
-  for (let at = 0; at < 249; at++) await wallet.reserve(charge(at), 1, { deadline: Date.now() + 900_000 });
+  }));
+  for (const charge of charges) await wallet.reserve(charge, 1, { deadline: Date.now() + 900_000 });
+  return async () => {
+    for (const charge of charges) await wallet.settle(charge, 0, "provider_error");
+  };
+}
+
+test("chats of batches leave half of what an account may have open to others, like tasks", async () => {
+  const account = await newAccount();
+  const settleChats = await holdChats(account, 249);
   const gate = Promise.withResolvers<void>();
   let asked = 0;
   answerChats(async (content) => {
@@ -288,7 +296,7 @@ test("chats of batches leave half of what an account may have open to others, li
   await expect.poll(async () => show(account, id)).toMatchObject({ waiting_for: "open_tasks", counts: { running: 1, queued: 2 } });
   expect(asked).toBe(1);
   expect((await call("/v1/chat/completions", { key: account.key, body: chat("", "single").body })).status).toBe(200);
-  for (let at = 0; at < 249; at++) await wallet.settle(charge(at), 0, "provider_error");
+  await settleChats();
   gate.resolve();
   await first;
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
@@ -385,21 +393,13 @@ test("lines of one kind go ahead of those of another that have no room: images o
 
 test("chats that have no room among the account's open ones hold up no image", async () => {
   const account = await newAccount();
-  const wallet = env.WALLETS.getByName(account.id);
-  const charge = (at: number) => ({
-    taskId: `open-${at}`,
-    accountId: account.id,
-    keyId: account.keyId,
-    kind: "chat" as const,
-    model: "textA-1",
-  });
-  for (let at = 0; at < 250; at++) await wallet.reserve(charge(at), 1, { deadline: Date.now() + 900_000 });
+  const settleChats = await holdChats(account, 250);
   const id = await begin(account, { requests: [...chats(unique(), 8), line("image")] });
   await wake(id);
   await wake(id);
   expect(await show(account, id)).toMatchObject({ waiting_for: "open_tasks", counts: { running: 1, queued: 8 } });
   expect(await openTasks(account)).toHaveLength(1);
-  for (let at = 0; at < 250; at++) await wallet.settle(charge(at), 0, "provider_error");
+  await settleChats();
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 9 } });
 });
 

@@ -112,7 +112,7 @@ test("who signs up by a join link joins after the address is confirmed, where e-
   expect(await guest.read(join)).toContain("As Member");
   expect((await guest.ask("/console/join", { invitation })).status).toBe(303);
   expect(await membershipOf(email, owner.accountId)).toMatchObject({ role: "member" });
-  // A user of before, whose address nobody has confirmed, joins no further account.
+  // A user who signed up before e-mail was sent, and has not confirmed the address, joins no further account.
   const [early, other] = [await newUser(), await newUser()];
   const browser = new Browser(vars);
   expect((await browser.ask("/console/sign-in", { email: early.email, password })).status).toBe(303);

@@ -56,7 +56,7 @@ export class OpenLines {
     return this.open.size + [...this.starting].filter((n) => !this.open.has(n)).length;
   }
 
-  /** The first line of the input that has not begun and is of a kind that may begin; undefined if there is none. */
+  /** Takes the first line that has not begun and whose kind may begin; undefined if there is none. */
   take(mayBegin: (kind: string) => boolean): NextLine | undefined {
     for (;;) {
       let first: NextLine | undefined;

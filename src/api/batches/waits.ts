@@ -127,5 +127,5 @@ export class BatchWaits {
 /** In the place of a time. */
 const givenUp = 0;
 
-/** Thousands of batches that wait ask less and less often: after a tenth of the time waited, `wantedMs`. */
+/** The time until the next attempt, within bounds. `wantedMs` grows with the time waited: thousands of waiting batches ask less and less often. */
 const toDelay = (minMs: number, wantedMs: number, maxMs: number) => Math.max(minMs, Math.min(wantedMs, maxMs));
