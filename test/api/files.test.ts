@@ -144,6 +144,9 @@ test("refused uploads leave nothing: other types, sizes, lifetimes, broken forms
 
 test("a caller who disconnects in the middle leaves nothing", async () => {
   const account = await newAccount();
+  const parts = async () => (await env.ASSETS.list({ prefix: "inputs/arriving-" })).objects.map(({ key }) => key);
+  // Of bodies in other files' tests.
+  const others = new Set(await parts());
   for (const type of ["image/png", "multipart/form-data; boundary=x"]) {
     const start = type === "image/png" ? "" : '--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n';
     const body = new ReadableStream<Uint8Array>({
@@ -162,7 +165,7 @@ test("a caller who disconnects in the middle leaves nothing", async () => {
     expect(answer.status).toBe(400);
   }
   expect(await keysOf(account)).toEqual([]);
-  expect((await env.ASSETS.list({ prefix: "inputs/arriving-" })).objects).toEqual([]);
+  expect((await parts()).filter((key) => !others.has(key))).toEqual([]);
   expect(await spaceOf(account)).toBeNull();
 });
 

@@ -26,22 +26,22 @@ export const spyOn = (target: Record<string, (...values: unknown[]) => Promise<u
 const originals = new WeakMap<object, (...values: unknown[]) => Promise<unknown>>();
 
 /**
- * The next call of a method, or the next `times` calls, fail; with `isDone` they take effect first, and `isMeant` selects the objects
- * concerned: others may still work for an earlier test.
+ * The next call of a method, or the next `times` calls, fail; with `isDone` they take effect first, and `isMeant` selects the objects and
+ * arguments concerned: others may still work for an earlier test.
  */
 export function failOnce(
   target: Record<string, (...values: unknown[]) => Promise<unknown>>,
   method: string,
   isDone = false,
   times = 1,
-  isMeant: (self: unknown) => boolean = () => true,
+  isMeant: (self: unknown, values: unknown[]) => boolean = () => true,
 ): void {
   const current = target[method]!;
   const original = originals.get(current) ?? current;
   const spy = vi.spyOn(target, method);
   originals.set(spy, original);
   const fail = async function (this: unknown, ...values: unknown[]): Promise<unknown> {
-    if (!isMeant(this)) {
+    if (!isMeant(this, values)) {
       spy.mockImplementationOnce(fail);
       return original.apply(this, values);
     }
@@ -51,9 +51,11 @@ export function failOnce(
   for (let time = 0; time < times; time++) spy.mockImplementationOnce(fail);
 }
 
+const isWalletOf = (id: string) => (self: unknown) => (self as { ctx: DurableObjectState }).ctx.id.name === id;
+
 /** `failOnce` for the wallet of one account. */
 export const failWalletOnce = ({ id }: { id: string }, method: keyof WalletObject, isDone = false, times = 1): void =>
-  failOnce(WalletObject.prototype as never, method, isDone, times, (self) => (self as { ctx: DurableObjectState }).ctx.id.name === id);
+  failOnce(WalletObject.prototype as never, method, isDone, times, isWalletOf(id));
 
 /**
  * The next call of a method never answers, as in a crash of the process; with `isDone` it takes effect first, and `isMeant` selects
@@ -80,6 +82,10 @@ export function stopAt(
     expect(seen.isStopped).toBe(true);
   };
 }
+
+/** `stopAt` for the wallet of one account. */
+export const stopWalletAt = ({ id }: { id: string }, method: keyof WalletObject, isDone: boolean): (() => Promise<void>) =>
+  stopAt(WalletObject.prototype as never, method, isDone, isWalletOf(id));
 
 /**
  * The `step`-th of all calls of these methods takes effect and never answers, and no later one begins: as if the machine stopped there. `isDead`
@@ -124,13 +130,14 @@ export function nextTaskId(): Promise<string> {
   return promise;
 }
 
-/** From now on the Worker cannot reach the object, however often it retries. */
-export const loseTheObject = () => failOnce(bindings.namespace(), "get", false, 3);
+/** From now on the Worker cannot reach the object, or the next one, however often it retries. */
+export const loseTheObject = (stub?: DurableObjectStub<TaskObject>) =>
+  failOnce(bindings.namespace(), "get", false, 3, (_, [id]) => stub === undefined || String(id) === String(stub.id));
 
 /** Crashes a submission's object and the Worker that waits for it, and ends all spies. */
 export async function crashBoth(taskId: string, answer: Promise<{ status: number }>): Promise<void> {
   const stub = openStub(taskId);
-  loseTheObject();
+  loseTheObject(stub);
   await crash(stub);
   expect((await answer).status).toBe(500);
   vi.restoreAllMocks();
