@@ -14,12 +14,12 @@ export interface GatewayBundle extends Bundled {
   operations: Bundled;
 }
 
-/** Bundles the gateway of a checkout into `outDir`; `entry` replaces its script. */
+/** Bundles the gateway of a checkout into `outDir`; `entry`, a path within the checkout, replaces its script. */
 export async function bundleGateway(dir: string, outDir: string, entry?: string): Promise<GatewayBundle> {
   const configPath = join(dir, "wrangler.toml");
   const operationsConfig = join(dir, "src/operations/wrangler.toml");
   const [script, operations] = await Promise.all([
-    bundle(configPath, "worker.ts", join(outDir, "gateway"), entry),
+    bundle(configPath, "worker.ts", join(outDir, "gateway"), entry === undefined ? undefined : join(dir, entry)),
     bundle(operationsConfig, "worker.ts", join(outDir, "operations")),
   ]);
   return { configPath, script, operations: { configPath: operationsConfig, script: operations } };

@@ -17,9 +17,10 @@ export type ChatCall = { charge: Charge; held: number } & (
 
 /**
  * After a call that has not been answered, or for which others wait, the next one is sent this long after it: a call costs more CPU than
- * a chat in it, and a distant wallet delays no chat by a whole round trip.
+ * a chat in it, and a distant wallet delays no chat by a whole round trip. Over 16 connections this takes a fifth less CPU than a call for
+ * each chat; with 5 ms the isolate has nothing to do for a third of the time, with 1 ms too few chats go together (docs/performance.md).
  */
-const joinMs = 5;
+const joinMs = 2;
 /** How long a request waits for a call that another request makes for both: the platform may have ended that request. */
 const lateMs = 2_000;
 /** Accounts whose last call an isolate remembers. */
