@@ -144,7 +144,7 @@ export default {
   no_adapter: "is not a model that the provider {provider} can be asked for here",
   not_newest: "was changed meanwhile: the newest revision is {revision}",
   changed_meanwhile: "was changed from {was} to {is}",
-  bad_inline_file: "must be a public http(s) URL, the id of a file, or a file as base64 data URI of the right kind",
+  bad_inline_file: "must be a public http(s) URL, the id of a file, or a file of the right kind as a base64 data URI",
   bad_own_file: "must be a public http(s) URL, the id of a file (file_...) or a base64 data URI",
   file_not_audio: "names a file that is not audio",
   no_price: "has a value without a price",

@@ -112,12 +112,12 @@ test("an entry that a release refuses is marked in the list, and its page says w
     .bind(JSON.stringify({ ...text, aliases: ["kling-v3"] }))
     .run();
   vi.setSystemTime(Date.now() + 9_000);
-  expect(await browser.read(root)).toMatch(/admin\/models\/house".*To mend/s);
+  expect(await browser.read(root)).toMatch(/admin\/models\/house".*To fix/s);
   const html = plain(await browser.read(`${root}/house`));
   expect(html).toContain("1 to fix");
   expect(html).toMatch(/aliases\[0\].*is already a name of the model kling-v3/s);
   await put("house", text, "?revision=1");
-  expect(await browser.read(root)).not.toContain("To mend");
+  expect(await browser.read(root)).not.toContain("To fix");
 });
 
 test("a route that ends is counted, and named with its day", async () => {

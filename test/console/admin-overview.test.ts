@@ -118,7 +118,9 @@ test("a route that fails or loses money leads to the model that uses it", async 
   await writeAlert(env.DB, { ...alert, name: "provider_failing" });
   const page = await browser.read(root);
   expect(page).toMatch(/href="\/console\/admin\/models\/imgC-3-pro-image-preview" aria-label="Set price: A route loses money"/);
-  expect(page).toMatch(/href="\/console\/admin\/models\/imgC-3-pro-image-preview" aria-label="Change routes: A maker only fails"/);
+  expect(page).toMatch(
+    /href="\/console\/admin\/models\/imgC-3-pro-image-preview" aria-label="Change routes: Every attempt at a maker fails"/,
+  );
   await env.DB.prepare("DELETE FROM alert").run();
 });
 

@@ -106,7 +106,7 @@ test("the playground names a model that the balance covers, and whom to ask; the
   await setQuota(id, 0.04);
   const shown = await browser.read("/console/playground?model=imgA-4&n=4&prompt=a+red+kite");
   expect(shown).toMatch(/\$0\.04 is left, which covers [\w.-]+ at \$0\.0\d+\./);
-  expect(shown).toContain("Whoever operates this gateway can add credit.");
+  expect(shown).toContain("The operator of this gateway can add credit.");
   expect(shown).toMatch(/href="\/console\/playground\?model=[\w.-]+&amp;prompt=a\+red\+kite"/);
   expect(shown).toContain('href="/console/credit"');
   await setQuota(id, 0);

@@ -38,7 +38,7 @@ export default {
     admin_models_live_soon: "Changes are live everywhere within 10 s. A task keeps the price and the routes it was accepted with.",
     admin_models_removed: "Removed",
     admin_model_add: "Add model",
-    admin_model_refused: "To mend",
+    admin_model_refused: "To fix",
     admin_model_unserved: "No route is on",
     admin_model_up: "{up} of {of} up",
     admin_model_ends: "Ends {day}",

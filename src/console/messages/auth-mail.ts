@@ -10,7 +10,7 @@ export default {
     mail_confirm: "Confirm your e-mail address within an hour:\n\n{link}\n\nIf you did not request this, ignore this e-mail.",
     mail_known_subject: "You already have an account",
     mail_known:
-      "Someone, perhaps you, signed up at {host} with {email}, for which there is a user already. Sign in as before, or set a new password:\n\n{link}\n\nIf this was not you, ignore this e-mail.",
+      "Someone, perhaps you, tried to sign up at {host} with {email}, which already belongs to a user. Sign in as before, or set a new password:\n\n{link}\n\nIf this was not you, ignore this e-mail.",
     mail_password_subject: "A new password was set",
     mail_password:
       "A new password was set for {email} at {host}.\n\nIf this was not you, set another one, which ends all sessions:\n\n{link}",
@@ -28,7 +28,7 @@ export default {
     mail_confirm: "请在一小时内通过此链接确认您的电子邮件地址：\n\n{link}\n\n如果您没有提出此请求，请忽略此邮件。",
     mail_known_subject: "您已有账户",
     mail_known:
-      "有人（可能是您本人）在 {host} 用 {email} 注册，而此地址已有用户。请照常登录，或设置新密码：\n\n{link}\n\n如果不是您本人操作，请忽略此邮件。",
+      "有人（可能是您本人）尝试在 {host} 用 {email} 注册，而此地址已有用户。请照常登录，或设置新密码：\n\n{link}\n\n如果不是您本人操作，请忽略此邮件。",
     mail_password_subject: "已设置新密码",
     mail_password: "{email} 在 {host} 已设置新密码。\n\n如果不是您本人操作，请重新设置密码，所有会话随即结束：\n\n{link}",
     mail_passkey_subject: "已添加通行密钥",

@@ -80,7 +80,7 @@ export default {
     low_covers_none: "{left} is left, which covers no model here.",
     low_pay: "Top up to run this.",
     low_owners: "An owner of this account can top up.",
-    low_operator: "Whoever operates this gateway can add credit.",
+    low_operator: "The operator of this gateway can add credit.",
     low_use: "Use {model}",
     low_more: "Top up or ask for credit",
     credit_ask: "Ask for credit",

@@ -94,7 +94,7 @@ export default {
     join_unusable: "This invitation is used, withdrawn, expired, or for another address. Ask for a new one.",
     mail_join_subject: "Invitation to {account} at {host}",
     mail_join: "{by} invites you to the account {account} at {host}, as {role}. The link works for seven days and only for this address.",
-    mail_join_end: "If you do not know the sender, ignore this message.",
+    mail_join_end: "If you do not know the sender, ignore this e-mail.",
     mail_join_action: "Join",
     mail_budget_member: "You have spent {percent} % of your budget: {spent} of {amount}.",
     member_sign_in: "Sign-in",
