@@ -95,7 +95,7 @@ export default {
     act_account_renamed: "重命名了账户",
     act_account_disabled: "停用了账户",
     act_account_enabled: "启用了账户",
-    act_account_erased: "清除了账户",
+    act_account_erased: "抹除了账户",
     act_restore_replayed: "重新执行了数据库恢复时丢失的更改",
     act_restore_accepted: "接受了恢复后的数据库",
     act_admin_given: "授予了运营管理员角色",

@@ -30,10 +30,10 @@ export default {
     mail_known:
       "有人（可能是您本人）尝试在 {host} 用 {email} 注册，而此地址已有用户。请照常登录，或设置新密码：\n\n{link}\n\n如果不是您本人操作，请忽略此邮件。",
     mail_password_subject: "已设置新密码",
-    mail_password: "{email} 在 {host} 已设置新密码。\n\n如果不是您本人操作，请重新设置密码，所有会话随即结束：\n\n{link}",
+    mail_password: "{email} 在 {host} 已设置新密码。\n\n如果不是您本人操作，请重新设置密码，所有设备上的登录随即退出：\n\n{link}",
     mail_passkey_subject: "已添加通行密钥",
     mail_passkey:
-      "{email} 在 {host} 已添加通行密钥。持有它的人无需密码即可登录。\n\n如果不是您本人操作，请删除它并结束所有会话：\n\n{link}",
+      "{email} 在 {host} 已添加通行密钥。持有它的人无需密码即可登录。\n\n如果不是您本人操作，请删除它并在所有设备退出登录：\n\n{link}",
     mail_address_subject: "您的电子邮件地址已更换",
     mail_address: "您在 {host} 的账户现在使用另一个电子邮件地址。{email} 不再能用于登录。\n\n如果不是您本人操作，请立即联系网关的运营方。",
   },

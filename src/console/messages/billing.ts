@@ -104,7 +104,7 @@ export default {
     billing_code_title: "使用兑换码",
     billing_code: "兑换码",
     billing_code_hint: "20 个字母和数字：ABCDE-12345-FGHJK-67890",
-    billing_redeem: "使用",
+    billing_redeem: "兑换",
     billing_redeemed: "已向余额添加 {amount}。",
     billing_code_unknown: "此兑换码无效。请检查每个字符。",
     billing_code_used: "此兑换码已被使用。",

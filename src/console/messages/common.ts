@@ -126,7 +126,7 @@ export default {
     code_of: "{languages} 示例请求",
     connection_lost: "连接已断开，正在重试。",
     field_missing: "请填写此字段。",
-    field_email: "请输入类似 name@example.com 的邮箱地址。",
+    field_email: "请输入类似 name@example.com 的电子邮件地址。",
     field_url: "请输入以 https:// 开头的地址。",
     field_short: "请至少输入 {minimum} 个字符。",
   },

@@ -81,7 +81,7 @@ export default {
     first_steps: "三个步骤",
     example_paper: "用纸折成的小镇",
     run_for: "运行 · {price}",
-    first_made: "完成了。图库里也有。",
+    first_made: "已生成。也可在图库中查看。",
   },
   ko: {
     remaining: "잔액",

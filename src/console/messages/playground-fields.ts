@@ -52,7 +52,7 @@ const labels: Record<Language, Words> = {
     verbosity: "Verbosity",
   },
   zh: {
-    reference: "您的编号",
+    reference: "您的引用标识",
     prompt: "提示词",
     size: "宽高比",
     n: "数量",

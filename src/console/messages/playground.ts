@@ -206,7 +206,7 @@ export default {
     make_video: "制作视频",
     run_cancelled: "您已取消这次运行。",
     change_prompt_hint: "修改表单后可再次运行。",
-    signed_out: "您已退出登录。登录期间，这里的内容都会保留。",
+    signed_out: "您已退出登录。登录时，这里的内容都会保留。",
     start_image: "画面中应该有什么？",
     start_video: "视频中应该发生什么？",
     start_chat: "开始对话",

@@ -50,7 +50,7 @@ export default {
     search_kind_conversation: "对话",
     search_kind_request: "请求",
     search_kind_action: "操作",
-    search_do_run: "生成图片、视频或聊天",
+    search_do_run: "生成图片或视频，或开始聊天",
     search_do_batch: "开始批处理",
     search_do_invite: "邀请成员",
     search_do_top_up: "充值",

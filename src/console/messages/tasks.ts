@@ -116,7 +116,7 @@ export default {
     figure_ended: "结束",
     figure_typical: "通常 {time}",
     figure_runs: "已运行",
-    figure_took_over: "{count} 个接替",
+    figure_took_over: "接手 {count} 次",
     figure_one: "无需其他提供商",
     figure_not_asked: "尚未请求",
     figure_returned: "已退回 {amount}",

@@ -71,7 +71,7 @@ export default {
     verify_preview: "您选择的文件",
     verify_no_script: "在此读取文件需要 JavaScript。没有它时，请计算文件的 SHA-256，再用它打开下面第二行的地址：",
     verify_made: "是，由 AI 在此生成",
-    verify_known: "指纹已知",
+    verify_known: "指纹已有记录",
     verify_known_hint: "离开本网关的正是这些字节。改动一个像素就不会匹配。",
     verify_unknown: "这里没有记录",
     verify_unknown_hint: "这并不意味着它由人制作。",

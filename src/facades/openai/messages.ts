@@ -23,7 +23,7 @@ const sentences = {
   },
   see_models: {
     en: "GET /models lists the names; the operator adds others with the variable ALIASES.",
-    zh: "GET /models 列出可用的名称；运营者可通过变量 ALIASES 添加其他名称。",
+    zh: "GET /models 列出可用的名称；运营方可通过变量 ALIASES 添加其他名称。",
     ko: "GET /models에서 이름 목록을 볼 수 있습니다. 운영자는 변수 ALIASES로 다른 이름을 추가할 수 있습니다.",
     ja: "使用できる名前は GET /models で確認できます。運用者は変数 ALIASES で他の名前を追加できます。",
   },
