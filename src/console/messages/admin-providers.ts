@@ -39,7 +39,7 @@ export default {
     admin_route_used: "순서대로 사용",
     admin_route_last: "마지막에 사용: 자격 증명이나 잔액 문제",
     admin_route_off: "건너뜀: 꺼짐",
-    admin_route_ended: "건너뜀: 제공자가 종료함 ({day})",
+    admin_route_ended: "건너뜀: 제작사가 종료함({day})",
     admin_route_beside: "건너뜀: 실제 제공자의 대체로 쓰지 않음",
     admin_not_served: "사용할 수 있는 경로가 없어 이 모델을 요청할 수 없습니다.",
   },

@@ -169,7 +169,7 @@ export default {
     admin_dismiss_ask: "{name} 계정의 관리자 역할을 해제할까요?",
     admin_dismiss_warning: "다음 요청부터 이 페이지들을 볼 수 없습니다.",
     admin_invite: "사용자 초대",
-    admin_no_invitation: "초대할 수 없습니다. 이미 로그인하는 사용자가 있거나 가입이 닫혀 있습니다.",
+    admin_no_invitation: "초대할 수 없습니다. 이미 로그인하는 사용자가 있거나 가입을 받지 않습니다.",
     admin_invitation_for: "{name} 초대",
     admin_invitation_shown: "링크는 이번 한 번만 표시됩니다. {email} 주소로 한 번만 쓸 수 있습니다.",
     admin_change_quota: "한도 변경",

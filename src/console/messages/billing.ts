@@ -279,8 +279,8 @@ export default {
     mail_low_subject: "잔액이 {threshold} 미만입니다",
     mail_low:
       "{account}에 {left} 남았습니다. 설정한 금액 {threshold}보다 적습니다. 남은 금액보다 비싼 요청은 거부됩니다. 잔액이 다시 이 금액 이상이 될 때까지 이 이메일은 한 번만 보냅니다.",
-    mail_credit_subject: "{person}님이 크레딧을 요청합니다",
-    mail_credit: "{person}님이 {account} 계정의 크레딧을 요청합니다. {left} 남았습니다.",
+    mail_credit_subject: "{person} 님이 크레딧을 요청합니다",
+    mail_credit: "{person} 님이 {account} 계정의 크레딧을 요청합니다. {left} 남았습니다.",
   },
   ja: {
     billing: "お支払い",

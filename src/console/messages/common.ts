@@ -133,7 +133,7 @@ export default {
   ko: {
     copy: "복사",
     copied: "복사됨",
-    again_in: "{minutes}분 후 다시",
+    again_in: "{minutes}분 후 다시 시도",
     too_many_in_an_hour: "시도가 너무 많습니다. 한 시간 후에 다시 시도하세요.",
     task: "작업",
     model: "모델",

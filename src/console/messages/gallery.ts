@@ -161,7 +161,7 @@ export default {
     yes: "예",
     no: "아니요",
     money_returned: "금액 반환됨",
-    signed_receipt: "서명된 영수증 (JSON)",
+    signed_receipt: "서명된 영수증(JSON)",
   },
   ja: {
     any_kind: "すべて",

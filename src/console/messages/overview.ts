@@ -110,7 +110,7 @@ export default {
     step_make_hint: "실행하기 전에 버튼에 가격이 표시됩니다.",
     open_playground: "플레이그라운드 열기",
     step_call: "프로그램에서 API 호출하기",
-    step_call_hint: "키를 만들면 명령에 채워집니다.",
+    step_call_hint: "키를 만들면 명령에 자동으로 채워집니다.",
     start_from_example: "예시로 시작하기",
     first_request: "첫 요청",
     example_lighthouse: "새벽의 등대, 잔잔한 바다",

@@ -98,7 +98,7 @@ const labels: Record<Language, Words> = {
     verbosity: "详细程度",
   },
   ko: {
-    reference: "참조 번호",
+    reference: "참조 이름",
     prompt: "프롬프트",
     size: "화면 비율",
     n: "개수",

@@ -78,7 +78,7 @@ export default {
     search_kind_conversation: "대화",
     search_kind_request: "요청",
     search_kind_action: "동작",
-    search_do_run: "이미지, 동영상, 채팅 만들기",
+    search_do_run: "이미지, 동영상 만들기 또는 채팅",
     search_do_batch: "배치 시작",
     search_do_invite: "구성원 초대",
     search_do_top_up: "잔액 충전",

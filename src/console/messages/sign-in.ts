@@ -101,7 +101,7 @@ export default {
     too_many_attempts: "시도가 너무 많습니다. 나중에 다시 시도하세요.",
     sign_up_closed: "새 계정은 운영자가 개설합니다.",
     passkey_failed: "패스키가 승인되지 않았습니다. 다시 시도하세요.",
-    login_failed: "로그인하지 못했습니다. 다시 시도하세요.",
+    login_failed: "이 로그인 방법으로 로그인하지 못했습니다. 다시 시도하세요.",
     login_not_linked: "이 이메일 주소의 사용자가 이미 있습니다. 비밀번호로 로그인한 뒤 계정 페이지에서 연결하세요.",
     login_unverified: "이 로그인 방법에서 이메일 주소가 확인되지 않았습니다. 먼저 그곳에서 확인하세요.",
     login_other_address: "이 로그인은 다른 이메일 주소를 사용합니다.",

@@ -36,7 +36,7 @@ export default {
     status_degraded: "성능 저하",
     status_unavailable: "이용할 수 없음",
     status_completed: "완료율",
-    status_median: "중앙값 시간",
+    status_median: "소요 시간 중앙값",
     status_none: "지난 한 시간 동안 끝난 작업이 없습니다.",
     status_hint: "호출자가 취소했거나 입력이 거부된 작업은 포함하지 않습니다.",
   },

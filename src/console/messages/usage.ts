@@ -177,7 +177,7 @@ export default {
     usage_refuse: "요청이 거부됩니다",
     usage_refuse_until: "{day}까지 요청이 거부됩니다",
     usage_add_budget: "예산 추가",
-    usage_no_budgets: "계정과 키에 예산이나 한도이 없습니다.",
+    usage_no_budgets: "계정과 키에 예산이나 한도가 없습니다.",
     usage_limit_day: "하루 {amount}",
     usage_limit_month: "한 달 {amount}",
     usage_limit_once: "총 {amount}",

@@ -6,19 +6,19 @@ const sentences = {
   invalid_url: {
     en: "Invalid URL ({method} {path})",
     zh: "无效的 URL（{method} {path}）",
-    ko: "잘못된 URL입니다 ({method} {path})",
+    ko: "잘못된 URL입니다({method} {path})",
     ja: "無効な URL です（{method} {path}）",
   },
   previous_response_not_found: {
     en: "The previous response {id} was not found. Responses are kept for half an hour, unless store is false or the conversation is too large.",
     zh: "未找到之前的响应 {id}。响应保留半小时，除非 store 为 false 或对话过大。",
-    ko: "이전 응답 {id}를 찾을 수 없습니다. 응답은 30분 동안 보관되며, store가 false이거나 대화가 너무 크면 보관되지 않습니다.",
+    ko: "이전 응답 {id}을(를) 찾을 수 없습니다. 응답은 30분 동안 보관되며, store가 false이거나 대화가 너무 크면 보관되지 않습니다.",
     ja: "前のレスポンス {id} が見つかりません。レスポンスは 30 分間保存されますが、store が false の場合や会話が大きすぎる場合は保存されません。",
   },
   response_not_found: {
     en: "The response {id} was not found. Responses are kept for half an hour, unless store is false or the conversation is too large.",
     zh: "未找到响应 {id}。响应保留半小时，除非 store 为 false 或对话过大。",
-    ko: "응답 {id}를 찾을 수 없습니다. 응답은 30분 동안 보관되며, store가 false이거나 대화가 너무 크면 보관되지 않습니다.",
+    ko: "응답 {id}을(를) 찾을 수 없습니다. 응답은 30분 동안 보관되며, store가 false이거나 대화가 너무 크면 보관되지 않습니다.",
     ja: "レスポンス {id} が見つかりません。レスポンスは 30 分間保存されますが、store が false の場合や会話が大きすぎる場合は保存されません。",
   },
   see_models: {
@@ -60,7 +60,7 @@ const sentences = {
   not_ready: {
     en: "The task {task} has not ended yet. Repeat the request to wait for it, or query GET /v1/tasks/{task}.",
     zh: "任务 {task} 尚未结束。请重复该请求以继续等待，或查询 GET /v1/tasks/{task}。",
-    ko: "{task} 작업이 아직 끝나지 않았습니다. 요청을 다시 보내 기다리거나 GET /v1/tasks/{task}로 조회하세요.",
+    ko: "{task} 작업이 아직 끝나지 않았습니다. 요청을 다시 보내 기다리거나 GET /v1/tasks/{task}에서 조회하세요.",
     ja: "タスク {task} はまだ終了していません。同じリクエストを繰り返して待つか、GET /v1/tasks/{task} で確認してください。",
   },
   not_supported: {
@@ -96,7 +96,7 @@ const sentences = {
   video_not_ready: {
     en: "The video is not ready. Query its status with GET /videos/{task}.",
     zh: "视频尚未就绪。请通过 GET /videos/{task} 查询状态。",
-    ko: "동영상이 아직 준비되지 않았습니다. GET /videos/{task}로 상태를 조회하세요.",
+    ko: "동영상이 아직 준비되지 않았습니다. GET /videos/{task}에서 상태를 조회하세요.",
     ja: "動画はまだ準備できていません。GET /videos/{task} で状態を確認してください。",
   },
   no_variant: {
