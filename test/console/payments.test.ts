@@ -183,7 +183,7 @@ test("owners are told in their language that automatic top-up is paused", async 
   const vars = { MAIL: { send: async (mail: never) => void sent.push(mail) } as never, MAIL_FROM: "gateway@example.com" };
   await env.DB.prepare("UPDATE membership SET language = 'ja' WHERE account_id = ?1").bind(id).run();
   await mailTopUp({ ...env, ...vars } as never, { accountId: id, amount: 10_000_000, reason: "declined" });
-  expect(sent).toMatchObject([{ subject: "自動チャージを停止しました", text: expect.stringContaining("$10.00") }]);
+  expect(sent).toMatchObject([{ subject: "自動チャージを一時停止しました", text: expect.stringContaining("$10.00") }]);
   await mailTopUp({ ...env, ...vars, CONSOLE_URL: "https://gateway.example" } as never, { accountId: id, amount: 1, reason: "disputed" });
   expect(sent.pop()!.text).toMatch(/\n\nhttps:\/\/gateway\.example\/console\/billing\n$/);
   await mailTopUp({ ...env, ...vars } as never, { accountId: "acc_unknown", amount: 1, reason: "disputed" });

@@ -98,7 +98,7 @@ export default {
     admin_margin_by_model: "モデル",
     admin_margin_by_route: "ルート",
     admin_margin_by_account: "アカウント",
-    admin_margin_by_day: "日",
+    admin_margin_by_day: "日付",
     admin_margin_none: "この期間に精算されたものはありません",
     admin_margin_none_hint: "タスクやチャットが終わると売上と原価が表示されます。",
     admin_margin_hint:

@@ -185,7 +185,7 @@ export default {
     admin_alert_causes: "対象",
     admin_reconcile: "精算の修復",
     admin_reconcile_hint:
-      "未確定の各エントリのタスクに再精算を求め、タスクが存在しない予約額を戻します。データベースの復元後、または監査で差異が見つかったときに使います。",
+      "未確定の各エントリーのタスクに再精算を求め、タスクが存在しない予約額を戻します。データベースの復元後、または監査で差異が見つかったときに使います。",
     admin_reconcile_more: "続ける",
     admin_reconcile_done: "すべてのアカウントを処理しました。",
     admin_reconcile_partly: "一部のアカウントを処理しました。残りを続けてください。",
@@ -195,11 +195,11 @@ export default {
     admin_restored_replayed: "変更を再適用しました",
     admin_restored_accepted: "復元後の状態を受け入れました",
     admin_restored_hint:
-      "データベースはこれらの変更より前の状態に復元されました。変更を再適用する（すべての利用者がログアウトされます）か、復元後の状態を受け入れてください。どちらもすべてのアカウントに適用されます。",
+      "データベースはこれらの変更より前の状態に復元されました。変更を再適用する（すべてのユーザーがログアウトされます）か、復元後の状態を受け入れてください。どちらもすべてのアカウントに適用されます。",
     admin_restored_replay: "変更を再適用する",
     admin_restored_accept: "復元後の状態を受け入れる",
     admin_restored_account:
-      "データベースはこのアカウントの変更より前の状態に復元されました。管理者が決定するまで、キーも利用者も拒否され、タスクはここに表示されません。",
+      "データベースはこのアカウントの変更より前の状態に復元されました。管理者が決定するまで、キーもユーザーも拒否され、タスクはここに表示されません。",
     admin_restored_decide: "精算の修復を実行し、変更を確認して決定する",
     admin_settled_again: "再精算",
     admin_holds_returned: "戻した予約額",
@@ -212,12 +212,12 @@ export default {
     admin_erase: "消去",
     admin_erase_ask: "{name} を消去しますか？",
     admin_erase_warning:
-      "利用者、キー、Webhook、ログ、すべてのタスクとそのファイル、すべてのキャラクターが直ちに削除され、未完了のタスクはキャンセルされます。金額はアカウント ID のもとで台帳に残ります。元に戻せません。",
+      "ユーザー、キー、Webhook、ログ、すべてのタスクとそのファイル、すべてのキャラクターが直ちに削除され、未完了のタスクはキャンセルされます。金額はアカウント ID のもとで台帳に残ります。元に戻せません。",
     admin_erase_type: "確認のため {email} を入力",
     admin_erase_other: "このアカウントのアドレスではありません。",
     admin_erased: "{email} を消去しました。",
     admin_erase_continues: "{email} を消去しました。残りのタスクとファイルは定期チェックが 1 時間以内に削除します。",
     admin_erase_absent: "何も消去されませんでした。operations Worker はデプロイされていません。",
-    admin_price_own: "運営者による設定。組み込み価格：{price}",
+    admin_price_own: "運営者による設定。組み込みの料金：{price}",
   },
 };

@@ -45,11 +45,11 @@ export default {
   },
   ja: {
     admin_provider: "プロバイダー",
-    admin_switched: "設定",
+    admin_switched: "有効・無効",
     admin_on: "有効",
     admin_off: "無効：シークレットもバインディングもなし",
     admin_aside: "異常：認証情報または残高の問題",
-    admin_here_hint: "過去 10 分間にどこかで認証情報や残高の問題が起きたプロバイダーは後回しにし、他のプロバイダーを優先します。",
+    admin_here_hint: "過去 10 分間にどこかで認証情報や残高の問題が起きたプロバイダーは後回しにし、ほかのプロバイダーを優先します。",
     admin_route_used: "順番どおりに使用",
     admin_route_last: "最後に使用：認証情報または残高の問題",
     admin_route_off: "スキップ：無効",

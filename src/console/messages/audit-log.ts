@@ -224,7 +224,7 @@ export default {
     act_passkey_added: "パスキーを追加",
     act_passkey_removed: "パスキーを削除",
     act_address_changed: "メールアドレスを変更",
-    act_account_address_changed: "アカウントのアドレスが変更",
+    act_account_address_changed: "アカウントのアドレスを変更",
     act_account_created: "アカウントを作成",
     act_account_renamed: "アカウント名を変更",
     act_account_disabled: "アカウントを無効化",

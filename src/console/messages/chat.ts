@@ -115,6 +115,6 @@ export default {
     chat_model_gone: "このモデルは使えなくなりました。",
     chat_question: "質問",
     chat_delete: "会話「{title}」を削除しますか？",
-    chat_delete_warning: "元に戻せません。回答の費用は利用状況に残ります。",
+    chat_delete_warning: "元に戻せません。回答の料金は利用状況に残ります。",
   },
 };

@@ -219,7 +219,7 @@ export default {
     model_work_input: "入力トークン",
     model_work_output: "出力トークン",
     model_work_do: "計算",
-    model_work_cost: "この作業",
+    model_work_cost: "この処理",
     model_details: "フィールドとコード",
     amount_of: "{unit} {amount}",
     about_seconds: "約 {seconds} 秒",

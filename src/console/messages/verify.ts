@@ -212,7 +212,7 @@ export default {
     verify_about_no: "記録がない場合",
     verify_about_no_text: "ファイルが変更されたか、保存期間を過ぎたか、別の場所で作られました。来歴情報から分かることもあります。",
     verify_about_credential: "来歴情報とは",
-    verify_about_credential_text: "ファイル内の署名付きの情報で、公開形式の C2PA に従います。他のツールで読み取り、署名を検証できます。",
+    verify_about_credential_text: "ファイル内の署名付きの情報で、公開形式の C2PA に従います。ほかのツールで読み取り、署名を検証できます。",
     verify_about_not: "これが示さないこと",
     verify_about_not_text: "画像が実際の出来事を写している証明でも、そうでない証明でもありません。",
     verify_docs: "マークとラベル",

@@ -25,7 +25,7 @@ const sentences = {
     en: "GET /models lists the names; the operator adds others with the variable ALIASES.",
     zh: "GET /models 列出可用的名称；运营方可通过变量 ALIASES 添加其他名称。",
     ko: "GET /models에서 이름 목록을 볼 수 있습니다. 운영자는 변수 ALIASES로 다른 이름을 추가할 수 있습니다.",
-    ja: "使用できる名前は GET /models で確認できます。運用者は変数 ALIASES で他の名前を追加できます。",
+    ja: "使用できる名前は GET /models で確認できます。運営者は変数 ALIASES でほかの名前を追加できます。",
   },
   no_embeddings: {
     en: "This gateway has no embeddings. Configure the base URL and key of another service for embeddings alone: {docs}",
@@ -85,7 +85,7 @@ const sentences = {
     en: "must be 1 to 80 printable characters",
     zh: "必须是 1 到 80 个可打印字符",
     ko: "출력 가능한 문자 1~80자여야 합니다",
-    ja: "印字可能な 1〜80 文字でなければなりません",
+    ja: "印字可能な 1～80 文字でなければなりません",
   },
   video_not_found: {
     en: "The video does not exist.",
