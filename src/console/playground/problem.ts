@@ -5,7 +5,8 @@ import type { Language } from "../messages.ts";
 /** Whether a rule can follow the subject directly; otherwise a colon stands between them. */
 const follows: Record<Language, (rule: string) => boolean> = {
   en: (rule) => /^(is|must|may|has|names) /.test(rule),
-  zh: (rule) => /^\p{Script=Han}/u.test(rule),
+  // A rule that begins with a subject of its own.
+  zh: (rule) => /^(?!该|这|模型|之前)\p{Script=Han}/u.test(rule),
   // The particle depends on the subject's last sound.
   ko: () => false,
   // A rule with a topic of its own.
