@@ -423,6 +423,8 @@ test("a user tries an operation at the price on its button; a stranger, a write 
   for (const id of ["deleteTask", "listAccounts", "getWebhookSecret", "nothing"])
     expect((await browser.ask(`/console/try/${id}`, {})).status).toBe(404);
   expect((await new Browser().ask("/console/try/listTasks", {})).status).toBe(303);
+  // In Japanese the verb's ending follows the link's word directly.
+  expect(await new Browser().read("/docs/reference/tasks/getTask?language=ja")).toContain(">ログイン</a>すると、");
   // The words of the page's script, which shows faults of the form: in the language of the page.
   const task = await browser.read("/docs/reference/tasks/getTask?language=zh");
   expect(task).toContain('data-missing="请填写此字段。"');

@@ -6,6 +6,7 @@ import type { Child } from "hono/jsx";
 import { mayOpen } from "../access.ts";
 import { formatAmount } from "../amounts.ts";
 import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { withReturn } from "../return-to.ts";
 import { submitOnce } from "../tasks/request.ts";
@@ -60,7 +61,7 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
   if (c.get("user") === undefined)
     return (
       <p class="meta" id="try">
-        <a href={withReturn("/console/sign-in", c.req.path)}>{t("sign_in")}</a> {t("try_sign_in")}
+        <Filled message="try_sign_in" by={{ link: <a href={withReturn("/console/sign-in", c.req.path)}>{t("sign_in")}</a> }} />
       </p>
     );
   if (!mayOpen(c.get("membership").role, "POST", "/console/try/any")) return null;
