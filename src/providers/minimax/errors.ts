@@ -9,7 +9,7 @@ export interface Refusable {
   error?: { code?: number | string | null; message?: string | null } | null;
 }
 
-/** The HTTP statuses that are equivalent to these codes (platform.minimax.io, "Error Codes"; 1013, 2061 and 2064: seen in answers). */
+/** The HTTP statuses that are equivalent to these codes (platform.minimax.io, "Error Codes"; 1028, 1030, 2061: MiniMax-AI/cli, `src/errors/api.ts`; 1013, 2064: seen in answers). */
 const statuses: Record<string, number> = {
   "1000": 500, // unknown
   "1001": 504, // timeout
@@ -18,6 +18,8 @@ const statuses: Record<string, number> = {
   "1008": 402, // insufficient balance
   "1013": 500, // internal
   "1024": 500, // internal
+  "1028": 402, // the plan's quota is used up
+  "1030": 402, // the same
   "1033": 500, // system
   "1039": 429, // tokens a minute
   "1041": 429, // connections
@@ -39,6 +41,9 @@ export function readCode({ base_resp: base, error }: Refusable): string | undefi
   return places.map((code) => String(code ?? "")).find((code) => /^[1-9]\d{3,}$/.test(code));
 }
 
+/** The sentence of a refusal, for what its code does not tell. */
+const readSentence = ({ base_resp: base, error }: Refusable): string => base?.status_msg ?? error?.message ?? "";
+
 export const isSensitive = (code: string | undefined) => code !== undefined && sensitive.has(code);
 
 /** Converts an answer to a verdict or a fault; undefined if it is not a refusal. */
@@ -54,7 +59,7 @@ export function parseRefusal(
   if (isSensitive(code) || (code === undefined && response.status === 422)) return blocked;
   // One code is used for every invalid request: only the message distinguishes an invalid image of the caller from a model that was
   // removed.
-  const sentence = body.base_resp?.status_msg ?? body.error?.message ?? "";
+  const sentence = readSentence(body);
   if (hasImages && code === "2013" && /image|frame/i.test(sentence)) return { status: "failed", code: "invalid_input" };
   if (code === "2013" && /\bmodel\b/i.test(sentence)) return new ProviderError("model", `${step}: ${code}`);
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
@@ -66,10 +71,10 @@ function toStatus(response: Response, code: string | undefined): number {
   return statuses[code] ?? (response.ok && code.startsWith("2") ? 422 : response.status);
 }
 
-/** The same for accepted work: if the upstream does not know it, it is lost; every other fault is retried. */
+/** The same for accepted work: if the upstream does not know it, it is lost; every other fault is retried. v2 has 500 and code 1000 for unknown work (answers recorded in September 2026). */
 export function parseLaterRefusal(step: string, response: Response, body: Refusable): Failed | ProviderError | undefined {
   const refusal = parseRefusal(step, response, body);
   if (!(refusal instanceof ProviderError)) return refusal;
-  if ([400, 404].includes(toStatus(response, readCode(body)))) return unknownWork;
+  if ([400, 404].includes(toStatus(response, readCode(body))) || /record not found/i.test(readSentence(body))) return unknownWork;
   return laterFault(refusal, true);
 }

@@ -135,7 +135,7 @@ test("trap: refusals with HTTP 200 are refusals", async () => {
   expect((await finish(account, body.id as string, 40)).body.data.status).toBe("completed");
 });
 
-test.each(["[used-up 1]", "[not-in-plan 1]"])("v1: %s is a refusal too: the next route makes it", async (order) => {
+test.each(["[used-up 1]", "[plan-over 1]", "[not-in-plan 1]"])("v1: %s is a refusal too: the next route makes it", async (order) => {
   const prompt = `${unique()} ${order}`;
   const { account, data } = await generate(through("MiniMax-Hailuo-02", "MiniMax-H3"), videos, plain(prompt));
   expect(data.status, JSON.stringify(data)).toBe("completed");

@@ -32,6 +32,7 @@ const sentences = {
   1008: "insufficient balance",
   1026: "video description contains sensitive content",
   1027: "generated video contains sensitive content",
+  1028: "quota exhausted",
   1041: "conn limit",
   1042: "invisible character ratio limit",
   2013: "invalid params",
@@ -130,6 +131,7 @@ const v1 = new Hono()
     if (hasDirective(prompt, "invisible")) return answerV1(c, [`"task_id":""`], refusal(1042));
     if (hasDirective(prompt, "growth")) return answerV1(c, [`"task_id":""`], refusal(2045));
     if (hasDirective(prompt, "used-up")) return answerV1(c, [`"task_id":""`], refusal(2056));
+    if (hasDirective(prompt, "plan-over")) return answerV1(c, [`"task_id":""`], refusal(1028));
     if (hasDirective(prompt, "not-in-plan")) return answerV1(c, [`"task_id":""`], refusal(2061));
     return trouble(c, prompt, "") ?? answerV1(c, [`"task_id":"${accept(prompt, body, url).id}"`]);
   })
@@ -179,6 +181,9 @@ const refuseV2 = (c: Context, { code, sentence }: Refusal<keyof typeof kinds>) =
   return c.json({ type: "error", error, request_id: crypto.randomUUID().replaceAll("-", "") }, status);
 };
 
+/** What a query of unknown work answers: a server's error by its status and code. */
+const notFound = refusal(1000, "record not found");
+
 const v2 = new Hono()
   .post("/video_generation", async (c) => {
     const denied = unauthorised(c);
@@ -195,10 +200,10 @@ const v2 = new Hono()
     const denied = unauthorised(c);
     if (denied) return refuseV2(c, denied);
     const task = tasks.get(c.req.param("id"));
-    if (!task) return refuseV2(c, refusal(2013, "invalid task_id"));
+    if (!task) return refuseV2(c, notFound);
     record({ upstream, call: "poll", prompt: task.prompt });
     if (hasDirective(task.prompt, "poll-limit")) return refuseV2(c, refusal(1002));
-    if (hasDirective(task.prompt, "poll-forgotten")) return refuseV2(c, refusal(2013, "invalid task_id"));
+    if (hasDirective(task.prompt, "poll-forgotten")) return refuseV2(c, notFound);
     const failing = trouble(c, task.prompt, "poll-");
     if (failing) return failing;
     const state = readState(task);
