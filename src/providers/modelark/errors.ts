@@ -7,6 +7,7 @@ import { blocked, type Failed, ProviderError } from "../provider.ts";
 export interface WireError {
   code?: string | number | null;
   param?: string | null;
+  message?: string | null;
 }
 
 /** The account's own limits are exhausted: its trial quota, or the budget that its owner set. A retry after seconds does not help. */
@@ -30,7 +31,14 @@ export async function readRefusal(response: Response, what: string, hasImages: b
   const error = body?.error ?? body ?? {};
   const code = typeof error.code === "string" ? error.code : "";
   const { status } = response;
-  if (accountCodes.has(code.replace(/\..*/, ""))) throw new ProviderError("account", `${what} (${code}): ${status}`);
+  const text = `${what} (${code}): ${status}`;
+  // The account has too many queued tasks, which passes: its code is that of a used-up quota, only the sentence differs.
+  const isQueueFull = code === "QuotaExceeded" && String(error.message).startsWith("The request has exceeded the quota");
+  if (accountCodes.has(code.replace(/\..*/, "")) && !isQueueFull) throw new ProviderError("account", text);
+  // With 403; the same as ModelNotOpen with 404.
+  if (code === "OperationDenied.ServiceNotOpen") throw new ProviderError("model", text);
+  // With 400: the check of the content did not work.
+  if (code === "ContentSecurityDetectionError") throw new ProviderError("busy", text);
   if (status >= 400 && status < 500) {
     const failed = toFailure({ code });
     if (failed) return failed;

@@ -26,7 +26,7 @@ async function bothEnd(orders: string, code: string, expected: { starts: number;
   }
 }
 
-test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] is retried", async (order) => {
+test.each(["limit 2", "overloaded 2", "queue-full 2", "unchecked 1", "unavailable 1"])("[%s] is retried", async (order) => {
   for (const [path, body] of kinds) {
     const prompt = `${unique()} [${order}]`;
     expect((await generate(routes, path, { ...body, prompt })).data.status).toBe("completed");
@@ -34,9 +34,9 @@ test.each(["limit 2", "overloaded 2", "unavailable 1"])("[%s] is retried", async
   }
 });
 
-test("a model that is retired, or not open to the account, fails at once", async () => {
-  await bothEnd("[retired]", "provider_error", { starts: 1 });
-  await bothEnd("[unopened]", "provider_error", { starts: 1 });
+test.each(["retired", "unopened", "not-activated"])("a model that is %s fails at once, and says nothing of the account", async (order) => {
+  await bothEnd(`[${order}]`, "provider_error", { starts: 1 });
+  expect(isUnhealthy({ provider: "modelark", model: "" })).toBe(false);
 });
 
 test("its own error at submission is not retried: the task may have been accepted", () =>

@@ -35,11 +35,13 @@ const orders: Record<string, (model: string) => Response> = {
     }),
   overloaded: () => tooMany("ServerOverloaded", "The service is currently unable to handle additional requests due to server overload."),
   quota: () => tooMany("QuotaExceeded", "Your account has exhausted its free trial quota for the model."),
+  "queue-full": () => tooMany("QuotaExceeded", "The request has exceeded the quota."),
   budget: () =>
     tooMany("SetLimitExceeded", "Your account has reached the set inference limit for this model, and the model service has been paused."),
   wallet: () => refuse(403, "AccountOverdueError", "The request failed because your account has an overdue balance.", "", "Forbidden"),
   retired: notFound,
   unopened: (model) => refuse(404, "ModelNotOpen", `Your account has not activated the model ${model}.`, "", "NotFound"),
+  "not-activated": () => refuse(403, "OperationDenied.ServiceNotOpen", "The model service has not been activated.", "", "Forbidden"),
   broken: () => refuse(500, "InternalServiceError", "The service encountered an unexpected internal error.", "", "InternalServerError"),
   unavailable: () => refuse(503, "ServiceUnavailable", "The service is unavailable.", "", "ServiceUnavailable"),
   moderated: () =>
@@ -47,6 +49,7 @@ const orders: Record<string, (model: string) => Response> = {
   // Volcengine's own product for risk control, by an account's choice.
   risk: () =>
     refuse(400, "InputTextRiskDetection", "The request could not be processed because the input text includes sensitive content."),
+  unchecked: () => refuse(400, "ContentSecurityDetectionError", "The content security detection failed. Please retry later."),
   bare: () => Response.json(errorBody("InputTextSensitiveContentDetected", "The request failed.", "", ""), { status: 400 }),
   face: () =>
     refuse(
