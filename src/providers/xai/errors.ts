@@ -14,9 +14,10 @@ interface WireError {
 
 /**
  * The sentences of a refused content: `code` is that of any invalid argument or missing permission. They come with 400 and 403, for a
- * prompt and for a finished work (vercel/ai 13390, UKGovernmentBEIS/inspect_ai 2267), and xAI bills such requests.
+ * prompt and for a finished work (vercel/ai 13390, UKGovernmentBEIS/inspect_ai 2267), and xAI bills such requests. A failed video has the
+ * code CONTENT_POLICY_VIOLATION in the tests of xAI's own client (xai-org/xai-sdk-python, `tests/sync/video_test.py`).
  */
-const moderated = /content moderation|violates usage guidelines|SAFETY_CHECK_TYPE/i;
+const moderated = /content moderation|content.policy|violates usage guidelines|SAFETY_CHECK_TYPE/i;
 /** With 403 or 429: a 400 may repeat what a caller wrote. Waiting does not help, as it does for a rate limit. */
 const noMoney = /used all available credits|spending limit|doesn't have any credits/i;
 /** With 400. */
@@ -24,7 +25,7 @@ const wrongKey = /^Incorrect API key/i;
 
 const toText = ({ error }: WireError): string => (typeof error === "string" ? error : (error?.message ?? ""));
 
-/** True if an error's sentence says that the content was refused. */
+/** True if an error's sentence or code says that the content was refused. */
 export const isModerated = (text: unknown): boolean => typeof text === "string" && moderated.test(text);
 
 /** An error answer: whether the content was refused, and the fault if not. The upstream's text is not kept, because it names the account. */

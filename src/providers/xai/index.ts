@@ -129,7 +129,7 @@ function parseVideo(answer: WireVideo | undefined): Pending | Succeeded | Failed
       if (video?.respect_moderation === false) return { ...blocked, usage };
       return video?.url ? { status: "succeeded", outputs: [outputAt(video.url)], usage } : { ...ownFailure, usage };
     case "failed":
-      return { ...(isModerated(error?.message) ? blocked : ownFailure), usage };
+      return { ...([error?.code, error?.message].some(isModerated) ? blocked : ownFailure), usage };
     case "expired":
       return { ...ownFailure, usage };
     default:

@@ -41,8 +41,8 @@ test.each(["moderated", "forbidden", "moderated-later", "marked"])(
   },
 );
 
-test("a video that failed the check while it was made is refused content, another failure is the provider's", async () => {
-  const prompt = `${unique()} [failed-check]`;
+test.each(["failed-check", "failed-policy"])("a video that failed while it was made, by %s, is refused content", async (order) => {
+  const prompt = `${unique()} [${order}]`;
   const { data } = await generate(wide, videos, { model: "vidC-1-0-pro-fast", prompt });
   expect(data).toMatchObject({ status: "failed", error: { code: "content_policy_violation" } });
   expect(await countAll(prompt, "start")).toBe(1);

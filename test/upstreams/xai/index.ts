@@ -53,6 +53,8 @@ function readVideo(c: Context, video: Video): Response {
   if (hasDirective(prompt, "moderated-later")) return rejected("video");
   if (hasDirective(prompt, "failed-check"))
     return c.json({ status: "failed", error: { code: "invalid_argument", message: "Generated video rejected by content moderation." } });
+  if (hasDirective(prompt, "failed-policy"))
+    return c.json({ status: "failed", error: { code: "CONTENT_POLICY_VIOLATION", message: "The prompt violates our guidelines." } });
   if (hasDirective(prompt, "fails"))
     return c.json({ status: "failed", error: { code: "internal_error", message: "Video generation failed." } });
   if (hasDirective(prompt, "marked"))
