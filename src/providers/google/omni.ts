@@ -24,8 +24,8 @@ interface Interaction {
 const failures = new Set(["failed", "cancelled", "incomplete", "budget_exceeded"]);
 const toJson = (mime_type: string, data: string) => ({ type: "image", data, mime_type });
 
-/** Omni 1.0 and 1.1 make videos of up to ten seconds, later versions of up to fifteen. */
-const maxSeconds = (model: string) => (/omni-1\.[01]\b/.test(model) ? 10 : 15);
+/** Omni 1.0 (`gemini-omni-flash-preview`) and 1.1 make videos of up to ten seconds, later versions of up to fifteen. */
+const maxSeconds = (model: string) => (/omni-(?:flash|1\.[01])\b/.test(model) ? 10 : 15);
 
 export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"]>): Part {
   const headers = { "x-goog-api-key": key };

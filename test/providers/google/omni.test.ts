@@ -173,6 +173,7 @@ test("fields that Omni cannot honour are refused by name, and nothing is reserve
   for (const [name, body, param, id] of [
     ["vidA-2-pro", { duration: 25 }, "duration"],
     ["vidA-2", { duration: 15 }, "duration", "gemini-omni-1.1-flash"],
+    ["vidA-2", { duration: 15 }, "duration", "gemini-omni-flash-preview"],
     ["vidA-2", { size: "1:1" }, "size"],
     ["vidA-2", { metadata: { watermark: true } }, "metadata.watermark"],
     ["vidC-1-0-pro-fast", { duration: 2 }, "duration"],
