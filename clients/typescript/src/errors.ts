@@ -63,7 +63,7 @@ export class APIError extends GatewayError {
 }
 
 export class InvalidRequestError extends APIError {}
-/** No key, or one that is not valid. */
+/** No key, one that is not valid (401), or one that may not do this (403). */
 export class UnauthorizedError extends APIError {}
 /** Too little balance or budget. */
 export class InsufficientQuotaError extends APIError {}

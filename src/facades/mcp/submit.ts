@@ -10,7 +10,7 @@ import type { Arguments, Context } from "./context.ts";
 import { maxWaitSeconds, waitFor } from "./wait.ts";
 import { modelNamed } from "./models.ts";
 
-/** How many times a call is submitted again because its earlier task failed, while the gateway keeps that task's record. */
+/** How many tasks the same call makes one after the other if each fails, while the gateway keeps their records. */
 const maxAttempts = 5;
 
 const repeated =

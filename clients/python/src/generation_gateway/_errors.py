@@ -72,7 +72,7 @@ class InvalidRequestError(APIError):
 
 
 class UnauthorizedError(APIError):
-    """No key, or one that is not valid."""
+    """No key, one that is not valid (401), or one that may not do this (403)."""
 
 
 class InsufficientQuotaError(APIError):
