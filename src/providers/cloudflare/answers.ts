@@ -25,6 +25,8 @@ const statuses: Record<string, number> = {
   "3006": 413,
   "3007": 408,
   "3008": 408,
+  // "Invalid or incomplete input for the model"; not in that list.
+  "3010": 400,
   "3023": 403,
   "3036": 402,
   "3039": 400,
@@ -50,7 +52,7 @@ const statuses: Record<string, number> = {
 
 /** AI Gateway's guardrails ("Prompt blocked", "Response blocked"), the filter of hosted models (3030 and 8007, which have other causes too), and the makers' own messages if they are passed on. */
 const contentCode =
-  /^201[67]$|prompt contains NSFW|moderation_blocked|content_policy|content_filter|SensitiveContentDetected|PROHIBITED_CONTENT/;
+  /^201[67]$|prompt contains NSFW|output has been flagged|moderation_blocked|content_policy|content_filter|SensitiveContentDetected|PROHIBITED_CONTENT/;
 /** Undocumented for third-party models: words that such error codes contain elsewhere. */
 const moneyCode = /credit|billing|payment|insufficient_(?:funds|balance|quota)/i;
 

@@ -30,7 +30,11 @@ export function refused(prompt: string, model: string): Response | undefined {
   if (hasDirective(prompt, "slow")) return refusal(408, 3007, "Request timeout");
   if (hasDirective(prompt, "guarded")) return refusal(424, 2016, "Prompt blocked due to security configurations");
   if (hasDirective(prompt, "misfit")) return refusal(400, 5006, "Error: required properties at '/' are 'prompt'");
+  if (hasDirective(prompt, "incomplete")) return refusal(400, 3010, "Invalid or incomplete input for the model");
   if (hasDirective(prompt, "classified")) return refusal(400, 3030, "AiError: Input prompt contains NSFW content.");
+  // FLUX.2's answer to a picture that its own filter held back, as recorded by several public callers in 2026.
+  if (hasDirective(prompt, "flagged"))
+    return refusal(400, 3030, "AiError: AiError: Your output has been flagged. Please choose another prompt / input image combination");
   if (hasDirective(prompt, "moderated"))
     return Response.json(
       { state: "Failed", error: { code: "provider_error", message: `400 moderation_blocked: ${prompt}` }, model },
