@@ -31,16 +31,20 @@ const newSecret = () => `whsec_${crypto.getRandomValues(new Uint8Array(32)).toBa
 const findRow = (db: D1Database, accountId: string) =>
   db.prepare(`SELECT ${columns} FROM webhook WHERE account_id = ?1`).bind(accountId).first<Webhook>();
 
+/** The account's row, with sealed secrets; creates one if the account has none. */
+async function openRow(env: WebhookBindings, accountId: string): Promise<Webhook> {
+  const { DB } = env;
+  const found = await findRow(DB, accountId);
+  if (found) return found;
+  // Of two parallel calls that create a secret the first one wins for both.
+  const secret = await seal(env, accountId, newSecret());
+  await DB.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, secret).run();
+  return (await findRow(DB, accountId))!;
+}
+
 /** The account's webhook; creates its secret if it has no secret yet. Throws if D1 does not answer, or the secret cannot be opened: after a rotation of the account's secret it can. */
 export async function readWebhook(env: WebhookBindings, accountId: string): Promise<Webhook> {
-  const { DB } = env;
-  let row = await findRow(DB, accountId);
-  if (!row) {
-    // Of two parallel calls that create a secret the first one wins for both.
-    const secret = await seal(env, accountId, newSecret());
-    await DB.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, secret).run();
-    row = (await findRow(DB, accountId))!;
-  }
+  const row = await openRow(env, accountId);
   return {
     ...row,
     secret: await openSealed(env, accountId, row.secret),
@@ -93,7 +97,7 @@ export async function rotateSecret(
   accountId: string,
   key?: string,
 ): Promise<string> {
-  const row = key === undefined ? null : await findRow(env.DB, accountId);
+  const row = key === undefined ? null : await openRow(env, accountId);
   // Computed from the secret that it replaces, so that a repeat finds it again and a later rotation with the same key does not.
   const replacing = async (old: string) => `whsec_${(await deriveBytes(env, `rotation\n${accountId}\n${key}\n${old}`)).toBase64()}`;
   if (row?.oldSecret && Date.now() < (row.rotatedAt ?? 0) + oldSecretMs) {

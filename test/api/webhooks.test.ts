@@ -97,6 +97,16 @@ test("a rotation that is repeated with its idempotency key answers the same secr
   expect(await readWebhook(env, account.id)).toMatchObject({ secret: fifth, oldSecret: fourth });
 });
 
+test("the first rotation of an account is repeatable too, and a bad idempotency key is refused", async () => {
+  const account = await newAccount();
+  const rotate = (key: string) => call("/v1/webhook_secret", { key: account.key, method: "POST", headers: { "idempotency-key": key } });
+  const answers = [...(await Promise.all(["first", "first"].map(rotate))), await rotate("first")].map(({ body }) => body.secret as string);
+  expect(new Set(answers)).toEqual(new Set([await readSecret(account)]));
+  for (const bad of ["", "x".repeat(256)])
+    expect(await rotate(bad)).toMatchObject({ status: 400, body: { error: { param: "Idempotency-Key" } } });
+  expect(await readSecret(account)).toBe(answers[0]);
+});
+
 test("a test event is signed and sent at once, and the answer contains its outcome", async () => {
   const account = await newAccount();
   await setEndpoint(account, hook);

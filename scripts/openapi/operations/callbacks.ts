@@ -47,6 +47,8 @@ export const callbacks = tagged("webhooks", {
     headers: ["Idempotency-Key"],
     body: "none",
     answers: { 200: secret },
+    errors: ["invalid_request"],
+    violation: { param: "Idempotency-Key", rule: "bad_idempotency_key" },
   },
   "GET /v1/tasks/{task_id}/callback": {
     id: "getTaskCallback",

@@ -10,6 +10,7 @@ import { post } from "../../tasks/consumer/notify.ts";
 import { Objects } from "../../rpc/objects.ts";
 import { readFields, readNoBody } from "../request/body.ts";
 import { answer } from "../request/answer.ts";
+import { checkKey } from "../request/options.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { webhookChange } from "../schema/bodies.ts";
 
@@ -24,6 +25,7 @@ export async function showWebhookSecret(c: AppContext): Promise<Response> {
 export async function rotateWebhookSecret(c: AppContext): Promise<Response> {
   await readNoBody(c);
   const key = c.req.header("idempotency-key");
+  if (key !== undefined) checkKey(key);
   return answerSecret(c, await rotateSecret(c.env, new Objects(c.env), actor(c), callerAccount(c), key));
 }
 

@@ -1,11 +1,11 @@
-/** The options of every submission and chat: `reference`, `max_cost`, and `?dry_run=true`, which reserves, stores and sends nothing. */
+/** The options of every submission and chat: `reference`, `max_cost`, `?dry_run=true`, which reserves, stores and sends nothing, and `Idempotency-Key`. */
 
 import { readBalances } from "../../wallet/settlements.ts";
 import { type AppContext, queryParameter } from "./context.ts";
 import { toViolations } from "../../catalog/parse.ts";
 import { maxOpenTasks } from "../../config.ts";
 import { remaining, toUnits } from "../../db/ledger.ts";
-import { ApiError, budgetExceeded, type Violation } from "../../base/errors.ts";
+import { ApiError, budgetExceeded, invalid, type Violation } from "../../base/errors.ts";
 import { chatOptions, taskOptions } from "../schema/bodies.ts";
 import { answer } from "./answer.ts";
 
@@ -13,6 +13,11 @@ import { answer } from "./answer.ts";
 export function optionViolations(body: Record<string, unknown>, of: "task" | "chat"): Violation[] {
   const result = (of === "task" ? taskOptions : chatOptions)().safeParse(body);
   return result.success ? [] : toViolations(result.error, body);
+}
+
+/** Throws 400 if an idempotency key is empty, too long or not printable ASCII. */
+export function checkKey(key: string): void {
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid("Idempotency-Key", "bad_idempotency_key");
 }
 
 /** Refuses a price above the body's checked `max_cost`. `price` is in millionths. */

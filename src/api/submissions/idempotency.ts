@@ -1,10 +1,11 @@
 /** `Idempotency-Key`: checking it, comparing bodies, and finding the task of an earlier request. */
 
-import { ApiError, invalid } from "../../base/errors.ts";
+import { ApiError } from "../../base/errors.ts";
 import { type Caller, isOthers } from "../../db/callers.ts";
 import { sha256Hex, toObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import type { LargeBody } from "../request/large-body.ts";
+import { checkKey } from "../request/options.ts";
 import { decodeImage } from "../../media/base64-image.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
@@ -15,11 +16,6 @@ import type { SubmissionRequest } from "./submission.ts";
 export interface Claim {
   name: string;
   fingerprint: string;
-}
-
-/** Throws 400 if an idempotency key is empty, too long or not printable ASCII. */
-export function checkKey(key: string): void {
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid("Idempotency-Key", "bad_idempotency_key");
 }
 
 /** The claim of a request, or undefined without a key. Throws what `checkKey` throws. */
