@@ -12,6 +12,11 @@ import type { FoundFile } from "./own-schema.ts";
 import * as schemas from "./schemas.ts";
 import { findOversized } from "./sizes.ts";
 
+// Of a text, `z.int()` says that a number is expected. An issue names its schema only here, so its message notes the integer.
+z.config({
+  customError: ({ inst }) => ((inst?._zod.def as { format?: string } | undefined)?.format === "safeint" ? "integer" : undefined),
+});
+
 /** Every parameter that a submission can have, with defaults filled in; those of the body's `metadata` are on the same level. */
 export interface Parameters {
   prompt?: string;
@@ -223,6 +228,9 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return [at({ ...first, expected, values: others.flatMap(({ values = [] }) => values) })];
 }
 
+const toTypeName = ({ expected, message }: z.core.$ZodIssueInvalidType) =>
+  expected === "number" && message === "integer" ? message : expected.replace(/^int$/, "integer").replace("record", "object");
+
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
   const param = toParam(issue.path);
   const value = valueAt(body, issue.path);
@@ -231,9 +239,7 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
     case "invalid_type":
       // JSON's `1e400`.
       if (value === Infinity || value === -Infinity) return { param, rule: "beyond_numbers" };
-      return missing
-        ? { param, rule: "required" }
-        : { param, rule: "wrong_type", values: { expected: issue.expected.replace(/^int$/, "integer").replace("record", "object") } };
+      return missing ? { param, rule: "required" } : { param, rule: "wrong_type", values: { expected: toTypeName(issue) } };
     case "invalid_value":
       return missing ? { param, rule: "required", allowed: issue.values } : notOneOf(param, issue.values);
     case "too_big":

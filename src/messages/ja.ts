@@ -39,6 +39,7 @@ export default {
   asset_expired: "ファイルの有効期限が切れました。新しいタスクを送信してください。",
   body_too_slow: "リクエスト本文の到着が遅すぎます。毎秒 64 KB 以上が必要です。",
   body_too_large: "リクエスト本文（またはバッチの行）が大きすぎます。",
+  not_json_at: "リクエスト本文は {line} 行 {column} 列目で正しい JSON ではありません。",
   larger_than: "リクエスト本文が大きすぎます。最大 {maximum} MiB です。",
   larger_with_images: "リクエスト本文が大きすぎます。最大 {maximum} MiB、インライン画像を除いて最大 {rest} MiB です。",
   unsupported_media_type: "リクエスト本文は圧縮していない JSON、Content-Type は application/json でなければなりません。",

@@ -37,6 +37,7 @@ export default {
   asset_expired: "파일이 만료되었습니다. 새 작업을 제출하세요.",
   body_too_slow: "요청 본문이 너무 느리게 도착했습니다. 초당 최소 64 KB가 필요합니다.",
   body_too_large: "요청 본문(또는 배치의 한 줄)이 너무 큽니다.",
+  not_json_at: "요청 본문이 {line}번째 줄 {column}번째 칸에서 올바른 JSON이 아닙니다.",
   larger_than: "요청 본문이 너무 큽니다. 최대 {maximum} MiB까지 허용됩니다.",
   larger_with_images: "요청 본문이 너무 큽니다. 최대 {maximum} MiB, 인라인 이미지를 제외하면 최대 {rest} MiB까지 허용됩니다.",
   unsupported_media_type: "요청 본문은 압축하지 않은 JSON이어야 하며 Content-Type은 application/json이어야 합니다.",

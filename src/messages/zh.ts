@@ -37,6 +37,7 @@ export default {
   asset_expired: "文件已过期，请重新提交任务。",
   body_too_slow: "请求体传输过慢：每秒至少需要 64 KB。",
   body_too_large: "请求体（或批处理的一行）过大。",
+  not_json_at: "请求体在第 {line} 行第 {column} 列不是有效的 JSON。",
   larger_than: "请求体过大：最多 {maximum} MiB。",
   larger_with_images: "请求体过大：最多 {maximum} MiB，不计内联图片最多 {rest} MiB。",
   unsupported_media_type: "请求体必须是未压缩的 JSON，且 Content-Type 为 application/json。",

@@ -11,7 +11,7 @@ holdTime();
 
 const isRequestId = expect.stringMatching(/^[0-9a-f-]{36}$/);
 const notFound = {
-  message: "Nothing is here: the path is wrong, or its id does not exist or has expired.",
+  message: "There is nothing at this address: the path is wrong, or its id does not exist or has expired.",
   type: "invalid_request",
   code: "not_found",
   param: null,

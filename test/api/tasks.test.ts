@@ -88,7 +88,7 @@ test("unknown paths below /v1/tasks answer in the family's envelope", async () =
   const account = await newAccount();
   const id = await image(account);
   const error = {
-    message: "Nothing is here: the path is wrong, or its id does not exist or has expired.",
+    message: "There is nothing at this address: the path is wrong, or its id does not exist or has expired.",
     type: "invalid_request",
     code: "not_found",
     param: null,

@@ -176,6 +176,20 @@ for (const [path, body] of [
     }
   });
 }
+test("an error of JSON has its place and nothing of the body", async () => {
+  const { key } = await newAccount();
+  for (const [body, place] of [
+    ['{"model": "imgA-4",\n "prompt": "a secret",}', "line 2, column 23."],
+    ["{'a secret': 1}", "line 1, column 2."],
+    ['{"prompt": "a secret', "line 1, column 21."],
+  ] as const) {
+    const { status, body: answer } = await call("/v1/images/generations", { key, body });
+    expect({ status, error: answer.error }).toMatchObject({ status: 400, error: { code: "invalid_json", param: null } });
+    expect(answer.error.message).toBe(`The request body is not valid JSON at ${place}`);
+  }
+  const { body: nowhere } = await call("/v1/images/generations", { key, body: '{"prompt": a secret}' });
+  expect(nowhere.error.message).toMatch(/^The body or batch line must be a JSON object/);
+});
 const sentences = { en: "at most 100,000 values", zh: "最多包含 100,000 个值", ko: "값이 최대 100,000개", ja: "値が最大 100,000 個" };
 test("a body with more than 100,000 values is refused, however small they are, in each language", async () => {
   const account = await newAccount();

@@ -85,7 +85,11 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
 /** The refusal of a body that is not acceptable JSON. */
 export function toJsonError(cause: unknown): ApiError {
   const oversized = cause instanceof JsonBodyError && cause.list && toOversized(cause.list);
-  return oversized ? new ApiError("invalid_request", { violations: [oversized] }) : new ApiError("invalid_json", { cause });
+  if (oversized) return new ApiError("invalid_request", { violations: [oversized] });
+  // Most errors of the runtime's parser end with their place. The rest of its sentence may quote the body, and is not shown.
+  const [, line, column] = (cause instanceof SyntaxError && /\(line (\d+) column (\d+)\)$/.exec(cause.message)) || [];
+  if (line === undefined || column === undefined) return new ApiError("invalid_json", { cause });
+  return new ApiError("invalid_json", { sentence: { key: "not_json_at", values: { line, column } }, cause });
 }
 
 /** The pause after which a client is taken to wait for its answer. */
