@@ -6,7 +6,11 @@ import { once } from "../base/once.ts";
 
 const roles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
-const imageAddress = () => z.string().check(z.meta({ description: "URL, data URI or id of a file (file_...)" }));
+const imageAddress = () =>
+  z.string().check(
+    z.refine((text) => text.startsWith("file_") || /^(https?:\/\/|data:)/i.test(text), { params: { rule: "bad_image" } }),
+    z.meta({ description: "URL, data URI or id of a file (file_...)" }),
+  );
 
 const part = () =>
   z.union([

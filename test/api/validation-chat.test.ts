@@ -71,6 +71,7 @@ test("an error in a part names the field in it, and what is allowed there", asyn
   const text = { type: "text", text: "What is this?" };
   const types = ["text", "image_url", "input_audio", "file", "refusal"];
   const details = ["auto", "low", "high", "original"];
+  const noImage = "must be a public http(s) URL or a base64 image";
   const rows: [part: unknown, param: string, reason: string, allowed?: unknown][] = [
     ["Hi", "", "must be of type object"],
     [{}, ".type", "is required", types],
@@ -78,7 +79,14 @@ test("an error in a part names the field in it, and what is allowed there", asyn
     [{ type: "text", text: 5 }, ".text", "must be of type string"],
     [{ type: "image_url", image_url: "https://pictures.example/a.png" }, ".image_url", "must be of type object"],
     [{ type: "image_url", image_url: { detail: "low" } }, ".image_url.url", "is required"],
-    [{ type: "image_url", image_url: { url: "x", detail: "best" } }, ".image_url.detail", `must be one of ${details.join(", ")}`, details],
+    [
+      { type: "image_url", image_url: { url: "data:", detail: "best" } },
+      ".image_url.detail",
+      `must be one of ${details.join(", ")}`,
+      details,
+    ],
+    [{ type: "image_url", image_url: { url: "" } }, ".image_url.url", noImage],
+    [{ type: "image_url", image_url: { url: "ftp://pictures.example/a.png" } }, ".image_url.url", noImage],
   ];
   for (const [part, field, reason, allowed] of rows) {
     const param = `messages[1].content[1]${field}`;
