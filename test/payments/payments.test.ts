@@ -139,7 +139,8 @@ test("a body at the webhook is not read without a key at Stripe, nor with a sign
 test("without the Worker or without a key the paths do not exist", async () => {
   const account = await newAccount(1);
   const off = new Shop({ STRIPE_SECRET_KEY: "" });
-  expect((await off.order(account, 10)).status).toBe(404);
+  // Also for a body that would be refused.
+  for (const amount of [10, 0, undefined]) expect((await off.order(account, amount)).status).toBe(404);
   expect((await off.post("{}", "t=1,v1=00")).status).toBe(404);
   const vars = { PAYMENTS: undefined } as never;
   expect((await call("/v1/payments", { key: account.key, body: { amount: 10 }, vars })).status).toBe(404);
