@@ -9,6 +9,7 @@ import { endResetLinks, findResetUser, followPerson } from "./members.ts";
 import { minPasswordLength } from "./auth/logins.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
+import { pageOfConsole, wantedPage, withReturn } from "./return-to.ts";
 import { recordLogins } from "./sign-in-changes.ts";
 
 const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
@@ -60,7 +61,7 @@ function confirmPage(
   const { t } = c.var;
   const { email, emailVerified } = c.get("user");
   const newEmail = token === undefined ? undefined : claimsIn(token).updateTo;
-  if (emailVerified && newEmail === undefined) return c.redirect("/console", 303);
+  if (emailVerified && newEmail === undefined) return c.redirect(pageOfConsole(c, c.req.query("to")) ?? "/console", 303);
   return page(
     c,
     t("confirm_address"),
@@ -74,6 +75,14 @@ function confirmPage(
     </div>,
     status,
   );
+}
+
+/** Opens a link. That of another user, who signed up in this browser or opened it here, leads to the page to sign in, as without a session. */
+function openLink(c: ConsoleContext) {
+  const token = c.req.query("token");
+  const { email, updateTo } = claimsIn(token ?? "");
+  const isOthers = email !== undefined && ![email, updateTo].includes(c.get("user").email.toLowerCase());
+  return isOthers ? c.redirect(withReturn("/console/sign-in", wantedPage(c)), 303) : confirmPage(c, token);
 }
 
 /** The claims of a confirmation link: an address, and its replacement if there is one. They are not trusted here: better-auth checks the signature. */
@@ -125,7 +134,7 @@ export const recover = new Hono<ConsoleEnvironment>()
     if (answer.status === 429) return resetPage(c, field("token"), t("too_many_attempts"), 429);
     return resetPage(c, field("token"), t("reset_failed", { minimum: minPasswordLength }), 400);
   })
-  .get("/confirm", person, (c) => confirmPage(c, c.req.query("token")))
+  .get("/confirm", person, openLink)
   .post("/confirm", person, confirm)
   .post("/confirm/send", person, async (c) => {
     const { t } = c.var;

@@ -341,6 +341,17 @@ test("if e-mail can be sent, an account is created when its address is verified,
   expect((await again.ask((await confirm(again, emails[0])).headers.get("location")!)).headers.get("location")).toBe("/console");
 });
 
+test("a new user's link works in a browser in which another user is signed in", async () => {
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
+  const first = await browser.signUp();
+  await confirm(browser, emails[0]);
+  const second = await browser.signUp();
+  expect(await browser.read("/console/account")).toContain(first);
+  expect((await confirm(browser, emails[1])).headers.get("location")).toBe("/console");
+  expect(await browser.read("/console/account")).toContain(second);
+});
+
 test("signing up does not tell who has an account: the answers are the same, and the user gets another e-mail", async () => {
   const { emails, vars } = mailbox();
   const email = await new Browser().signUp();

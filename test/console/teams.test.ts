@@ -109,6 +109,8 @@ test("who signs up by a join link joins after the address is confirmed, where e-
   const confirmed = await guest.ask("/console/sign-in", { email, password, to: link.pathname + link.search });
   const join = `/console/join?invitation=${invitation}`;
   expect(confirmed.headers.get("location")).toBe(join);
+  // Opened again, the link goes on to the same page.
+  expect((await guest.ask(link.pathname + link.search)).headers.get("location")).toBe(join);
   expect(await guest.read(join)).toContain("As Member");
   expect((await guest.ask("/console/join", { invitation })).status).toBe(303);
   expect(await membershipOf(email, owner.accountId)).toMatchObject({ role: "member" });
