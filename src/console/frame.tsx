@@ -110,7 +110,7 @@ export async function recognize(c: ConsoleContext): Promise<void> {
 
 interface NoAccountProps {
   t: Translate;
-  reason: "account_disabled" | "account_restored" | "account_taken";
+  reason: "account_disabled" | "account_restored" | "no_account";
   /** Other accounts of the user. */
   accounts: AccountMember["accounts"];
 }
@@ -136,7 +136,7 @@ const NoAccount = ({ t, reason, accounts }: NoAccountProps) => (
 
 /** Why a user may not open the account; undefined if nothing speaks against it. */
 async function findObstacle(c: ConsoleContext, found: AccountMember | undefined): Promise<NoAccountProps["reason"] | undefined> {
-  if (!found) return "account_taken";
+  if (!found) return "no_account";
   if (found.account.disabled || found.isDisabled) return "account_disabled";
   return (await isUndecided(c, found)) ? "account_restored" : undefined;
 }
@@ -149,7 +149,7 @@ export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   const obstacle = await findObstacle(c, found);
   if (!found || obstacle) {
     const others = found?.accounts.filter(({ id }) => id !== found.account.id) ?? [];
-    return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={obstacle ?? "account_taken"} accounts={others} />, 403);
+    return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={obstacle ?? "no_account"} accounts={others} />, 403);
   }
   setMember(c, found);
   // Read from the database for each request: a role that was taken away is gone at once.

@@ -127,6 +127,25 @@ test("who signs up by a join link joins after the address is confirmed, where e-
   expect(await membershipOf(early.email, other.accountId)).toBeNull();
 });
 
+test("who signs up by a join link and loses its e-mail sets a password by another one, and joins by the link", async () => {
+  const owner = await newUser();
+  const sent: { text: string }[] = [];
+  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
+  const guest = new Browser({ MAIL, MAIL_FROM: "gateway@example.com", SIGNUP: "invite" });
+  const form = { link: "For all", role: "member", people: "5", days: "5" };
+  const invitation = tokenIn(await (await owner.browser.ask("/console/members/link", form)).text());
+  const email = `${unique()}@example.com`;
+  await guest.ask("/console/sign-up", { name: "Guest", email, password, invitation });
+  await guest.ask("/console/forgot", { email });
+  const token = new URL(/https:\S+/.exec(sent.at(-1)!.text)![0]).searchParams.get("token")!;
+  expect((await guest.ask("/console/reset", { token, password })).status).toBe(303);
+  expect((await guest.ask("/console/sign-in", { email, password })).headers.get("location")).toBe("/console");
+  const closed = await guest.ask("/console");
+  expect([closed.status, await closed.text()]).toEqual([403, expect.stringContaining("Open the link of an invitation")]);
+  expect((await guest.ask("/console/join", { invitation })).status).toBe(303);
+  expect(await membershipOf(email, owner.accountId)).toMatchObject({ role: "member" });
+});
+
 test("a name with line breaks makes no paragraph and no link of its own in the mail of an invitation, and mails are limited", async () => {
   const owner = await newUser();
   const sent: { to: string; subject: string; text: string; html: string }[] = [];

@@ -10,7 +10,8 @@ export default {
     sign_up_closed: "New accounts are opened by the operator.",
     passkey_failed: "The passkey was not accepted. Try again.",
     login_failed: "The sign-in with this provider failed. Try again.",
-    login_not_linked: "A user with this e-mail address already exists. Sign in with the password, then link the login on the account page.",
+    login_not_linked:
+      "A user with this e-mail address already exists. Sign in with the password, or set a new one if you have none, then link the login on the account page.",
     login_unverified: "Your e-mail address is not verified with this provider. Verify it there first.",
     login_other_address: "This login has another e-mail address.",
     login_taken: "This login belongs to another user.",
@@ -56,7 +57,7 @@ export default {
     sign_up_closed: "新账户由运营方开通。",
     passkey_failed: "通行密钥未被接受，请重试。",
     login_failed: "通过此登录方式登录失败，请重试。",
-    login_not_linked: "此电子邮件地址已有用户。请用密码登录，然后在账户页面关联该登录方式。",
+    login_not_linked: "此电子邮件地址已有用户。请用密码登录（没有密码时请设置新密码），然后在账户页面关联该登录方式。",
     login_unverified: "您的电子邮件地址在该登录方式中尚未验证。请先在那里验证。",
     login_other_address: "该登录方式使用的是另一个电子邮件地址。",
     login_taken: "该登录方式已属于另一位用户。",
@@ -102,7 +103,8 @@ export default {
     sign_up_closed: "새 계정은 운영자가 개설합니다.",
     passkey_failed: "패스키가 승인되지 않았습니다. 다시 시도하세요.",
     login_failed: "이 로그인 방법으로 로그인하지 못했습니다. 다시 시도하세요.",
-    login_not_linked: "이 이메일 주소의 사용자가 이미 있습니다. 비밀번호로 로그인한 뒤 계정 페이지에서 연결하세요.",
+    login_not_linked:
+      "이 이메일 주소의 사용자가 이미 있습니다. 비밀번호로 로그인하거나 비밀번호가 없으면 새로 설정한 뒤, 계정 페이지에서 연결하세요.",
     login_unverified: "이 로그인 방법에서 이메일 주소가 확인되지 않았습니다. 먼저 그곳에서 확인하세요.",
     login_other_address: "이 로그인은 다른 이메일 주소를 사용합니다.",
     login_taken: "이 로그인은 다른 사용자의 것입니다.",
@@ -149,7 +151,8 @@ export default {
     sign_up_closed: "新しいアカウントは運営者が開設します。",
     passkey_failed: "パスキーが受け付けられませんでした。もう一度お試しください。",
     login_failed: "このログイン方法ではログインできませんでした。もう一度お試しください。",
-    login_not_linked: "このメールアドレスのユーザーはすでに存在します。パスワードでログインし、アカウントのページで連携してください。",
+    login_not_linked:
+      "このメールアドレスのユーザーはすでに存在します。パスワードで（なければ新しく設定して）ログインし、アカウントのページで連携してください。",
     login_unverified: "連携先でメールアドレスが確認されていません。先に連携先で確認してください。",
     login_other_address: "そのログインのメールアドレスは異なります。",
     login_taken: "そのログインは別のユーザーのものです。",
