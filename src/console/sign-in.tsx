@@ -265,22 +265,23 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   const answer = await askAuth(c, "/sign-up/email", { ...typed, password: field("password"), ...next });
   if (answer.status === 429) return signUpPage(c, { ...state, problem: t("too_many_attempts") }, 429);
   const unusable = () => signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
-  if (!answer.ok) return unusable();
-  // The same for a known address, whose user gets another e-mail: a stranger must not find out who has an account.
   const isByMail = reachesPeople(c.env);
+  // 422: another request has signed up with the address at the same time.
+  if (!answer.ok && !(isByMail && answer.status === 422)) return unusable();
+  // The same for a known address, whose user gets another e-mail: a stranger must not find out who has an account.
   if (isByMail && (!guest.invitation || guest.joins))
     return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: typed.email })}</p>, 200, {
       lead: <SignInInstead t={t} along={state} />,
     });
   // An operator's invitation needs no e-mail: the operator has handed over its link.
-  const user = isByMail
-    ? await findUser(c, typed.email, await askToSignIn(c, typed.email, field("password")))
-    : (await readAnswer(signedUp, answer.clone())).user;
+  const signedIn = isByMail ? await askToSignIn(c, typed.email, field("password")) : answer;
+  const user = await findUser(c, typed.email, signedIn);
   if (!user) return unusable();
   const by = { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null } as const;
   if (guest.invitation) await acceptInvitation(c.env, by, user, guest.invitation);
   else await openAccount(c.env, user);
-  return follow(c, isByMail ? await askToSignIn(c, typed.email, field("password")) : answer, state.to ?? "/console");
+  // A new user's password opens the console only as a member's.
+  return follow(c, signedIn.ok ? signedIn : await askToSignIn(c, typed.email, field("password")), state.to ?? "/console");
 }
 
 const signedOut = z.object({ url: z.optional(z.nullable(z.url())) });

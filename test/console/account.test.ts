@@ -379,6 +379,15 @@ test("signing up does not tell who has an account: the answers are the same, and
   expect(await isIn(await signedIn(email))).toBe(true);
 });
 
+test("a form to sign up that is sent twice at once has the same answer twice", async () => {
+  const { vars } = mailbox();
+  const form = { name: "Ann", email: `twice-${crypto.randomUUID()}@example.com`, password };
+  const answers = await Promise.all([1, 2].map(() => new Browser(vars).ask("/console/sign-up", form)));
+  const [first, second] = await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]));
+  expect(first).toEqual([200, expect.stringContaining("A link was sent to")]);
+  expect(second).toEqual(first);
+});
+
 test("who owns an address that a stranger has signed up with sets a password by e-mail and is alone", async () => {
   const { emails, vars } = mailbox();
   const email = `victim-${crypto.randomUUID()}@example.com`;

@@ -53,6 +53,19 @@ test("where e-mail is sent, an operator's invitation still opens the account at 
   expect(stranger.status).toBe(401);
 });
 
+test("a user who signs up again by an operator's invitation joins with one session", async () => {
+  const MAIL = { send: async () => ({ messageId: "1" }) } as unknown as SendEmail;
+  const { email, token } = await invited();
+  await new Browser().ask("/console/sign-up", { name: "Ann", email, password });
+  await env.DB.prepare("UPDATE auth_user SET emailVerified = 1 WHERE email = ?1").bind(email).run();
+  await env.DB.prepare("DELETE FROM auth_session WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)").bind(email).run();
+  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com", ...byInvitation });
+  expect((await browser.ask("/console/sign-up", { name: "Ann", email, password, invitation: token })).status).toBe(303);
+  expect(await browser.read("/console")).toContain("$1,000.00");
+  const sessions = "SELECT count(*) AS n FROM auth_session WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)";
+  expect(await env.DB.prepare(sessions).bind(email).first("n")).toBe(1);
+});
+
 test("a user who had signed up before joins by signing in with the invitation; another user does not", async () => {
   const { email, token } = await invited();
   const browser = new Browser();
