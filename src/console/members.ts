@@ -207,11 +207,13 @@ export async function userByEmail(db: D1Database, email: string): Promise<Person
   return row ? { ...row, emailVerified: row.emailVerified === 1 } : undefined;
 }
 
-/** True for a user who has not opened the link in the e-mail. Not for a member of an account, who joined it when no e-mail could be sent. */
-export const isUnconfirmed = async (db: D1Database, userId: string): Promise<boolean> =>
+/** True for the address of a user who has not opened the link in the e-mail. Not of a member of an account, who joined it when no e-mail could be sent. */
+export const isUnconfirmed = async (db: D1Database, address: string): Promise<boolean> =>
   (await db
-    .prepare("SELECT 1 FROM auth_user WHERE id = ?1 AND emailVerified = 0 AND NOT EXISTS (SELECT 1 FROM membership WHERE user_id = ?1)")
-    .bind(userId)
+    .prepare(
+      "SELECT 1 FROM auth_user u WHERE email = ?1 AND emailVerified = 0 AND NOT EXISTS (SELECT 1 FROM membership WHERE user_id = u.id)",
+    )
+    .bind(address)
     .first()) !== null;
 
 /** Records that a user has verified their address by e-mail. Older passkeys are deleted, because they may belong to someone who only claimed the address. */

@@ -367,10 +367,14 @@ test("signing up does not tell who has an account: the answers are the same, and
   ]);
   expect(linkIn(emails[0]).href).toBe("https://gateway.example/console/forgot");
   for (const { text } of emails) expect(text).not.toContain("some-words");
-  // Nor does signing in with the password that was just chosen.
+  // Nor does signing in with the password that was just chosen, or the time that it takes: the queries are the same.
   const signIn = async (address: string) => {
-    const answer = await new Browser(vars).ask("/console/sign-in", { email: address, password: "a stranger's horse" });
-    return [answer.status, (await answer.text()).replaceAll(fresh, email)];
+    const asked: string[] = [];
+    const prepare = (sql: string) => (asked.push(sql), env.DB.prepare(sql));
+    const DB = new Proxy(env.DB, { get: (db, name) => (name === "prepare" ? prepare : Reflect.get(db, name).bind(db)) });
+    const answer = await new Browser({ ...vars, DB }).ask("/console/sign-in", { email: address, password: "a stranger's horse" });
+    const queries = asked.filter((sql) => sql.includes("emailVerified = 0")).length;
+    return [answer.status, queries, (await answer.text()).replaceAll(fresh, email)];
   };
   expect(await signIn(email)).toEqual(await signIn(fresh));
   const twice = await signUp(fresh);

@@ -109,6 +109,8 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
         const [userId = "", browser] = (cookie || "").split(".");
         const isKnown = userId !== "" && (await context.internalAdapter.findUserById(userId))?.email === address;
         if (!(await attempts.countGuess(address, isKnown ? browser : undefined))) throw new APIError("TOO_MANY_REQUESTS");
+        // For each attempt: a query after the right password alone would show by its time that the address was not known before its sign-up.
+        learned.isUnconfirmed = reachesPeople(env) && (await isUnconfirmed(env.DB, address));
       }),
       after: createAuthMiddleware(async ({ context, setSignedCookie }) => {
         if (learned.userId === undefined) return;
@@ -132,9 +134,8 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       session: {
         create: {
           // The password may be that of a stranger who signed up with the address.
-          before: async ({ userId }, context) => {
-            const isByPassword = context?.path === "/sign-in/email" && reachesPeople(env);
-            if (isByPassword && (await isUnconfirmed(env.DB, userId))) throw refusal(unconfirmed);
+          before: async (_session, context) => {
+            if (context?.path === "/sign-in/email" && learned.isUnconfirmed !== false) throw refusal(unconfirmed);
           },
           after: async ({ userId }) => {
             learned.userId = userId;

@@ -11,6 +11,8 @@ export interface Learned {
   groups?: string[];
   /** The user whose session began, or who set a new password by a link. */
   userId?: string;
+  /** True if the address that signs in is that of a user who has not opened the link in the e-mail. */
+  isUnconfirmed?: boolean;
   /** Who signs in, as a login's provider names the person. */
   said?: { login: string; id: string; email: string | undefined };
 }
