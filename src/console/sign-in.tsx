@@ -266,8 +266,9 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   if (answer.status === 429) return signUpPage(c, { ...state, problem: t("too_many_attempts") }, 429);
   const unusable = () => signUpPage(c, { ...state, problems: [{ field: "email", label: t("email"), text: t("email_unusable") }] }, 400);
   const isByMail = reachesPeople(c.env);
-  // 422: another request has signed up with the address at the same time.
-  if (!answer.ok && !(isByMail && answer.status === 422)) return unusable();
+  // Another request may have signed up with the address at the same time.
+  const isTaken = isByMail && answer.status === 422 && (await userByEmail(c.env.DB, typed.email)) !== undefined;
+  if (!answer.ok && !isTaken) return unusable();
   // The same for a known address, whose user gets another e-mail: a stranger must not find out who has an account.
   if (isByMail && (!guest.invitation || guest.joins))
     return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: typed.email })}</p>, 200, {
