@@ -54,6 +54,20 @@ test.each([
   await expect(provider.start(job, AbortSignal.timeout(5_000))).rejects.toMatchObject({ name: "ProviderError", nothingAccepted: true });
 });
 
+test.each([
+  ["google", gemini, interaction],
+  ["minimax", v2, "v2/1"],
+  ["fal", queue, JSON.stringify({ status: "https://queue.fal.run/a/b/requests/1/status" })],
+  ["modelark", modelark({ key: "key" }), JSON.stringify({ task: "cgt-1" })],
+  ["xai", xai({ key: "key" }), JSON.stringify({ request: "1" })],
+])(
+  "%s: a poll that is answered with an HTML page is no answer: after a minute of them the next route starts",
+  async (_, provider, operation) => {
+    answering(() => new Response("<!doctype html><title>One moment</title>", { headers: { "content-type": "text/html" } }));
+    await expect(provider.poll(operation)).rejects.toMatchObject({ name: "ProviderError", retryable: true, nothingAccepted: false });
+  },
+);
+
 test("an answer that does not end is not read into memory: a caller's own input can ask for files inside it", async () => {
   let sent = 0;
   const endless = () =>

@@ -131,8 +131,9 @@ export function fal({ key, baseUrl }: Config): Provider {
       const response = await call(urls.status);
       if (!response.ok) return refusedPoll(response, "status");
       const status = await readJson<{ status?: string; metrics?: { inference_time?: number | null } | null }>(response);
+      if (!status) throw new ProviderError("unreachable", "status: the answer is not JSON");
       // `COMPLETED` means ended: only the result shows whether it succeeded.
-      if (status?.status !== "COMPLETED") return { status: "pending" };
+      if (status.status !== "COMPLETED") return { status: "pending" };
       const seconds = status.metrics?.inference_time ?? undefined;
       return { ...(await parseResult(await call(urls.result), urls)), usage: { seconds } };
     },

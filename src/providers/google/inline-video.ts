@@ -17,7 +17,7 @@ const startCharacters = 16;
 /** An answer that contains a video, or the whole parsed answer. */
 export type VideoAnswer<T> = { video: true } | { video: false; value: T | undefined };
 
-/** Reads an answer until a video begins in it, or to its end. Throws a retryable fault if it breaks off. */
+/** Reads an answer until a video begins in it, or to its end. Throws a retryable fault if it breaks off or is not JSON. */
 export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise<VideoAnswer<T>> {
   let rest = "";
   let string = 0;
@@ -30,8 +30,8 @@ export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise
   }
   try {
     return { video: false, value: JSON.parse(rest) as T };
-  } catch {
-    return { video: false, value: undefined };
+  } catch (cause) {
+    throw new ProviderError("unreachable", "poll: the answer is not JSON", { cause });
   }
 }
 

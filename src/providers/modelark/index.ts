@@ -112,7 +112,8 @@ async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Ac
 
 /** Treats unknown statuses as pending. */
 function parseVerdict(task: WireTask | undefined): Pending | Succeeded | Failed {
-  switch (task?.status) {
+  if (!task) throw new ProviderError("unreachable", "poll: the answer is not JSON");
+  switch (task.status) {
     case "succeeded": {
       const { video_url: url, last_frame_url: lastFrame } = task.content ?? {};
       if (!url) return ownFailure;

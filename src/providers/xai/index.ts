@@ -71,7 +71,7 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
       const handle = JSON.parse(operation) as Handle;
       if ("urls" in handle) return made(handle);
       const response = await call(`/videos/${encodeURIComponent(handle.request)}`);
-      if (response.ok) return parseVideo(await readJson<WireVideo>(response));
+      if (response.ok) return parseVideo(await readJson<WireVideo>(response), response.status === 202);
       // Also a video that was refused after it was made is answered with 400.
       if (response.status === 400 || response.status === 403 || response.status === 422) return readLate(response);
       return refusedPoll(response);
@@ -120,8 +120,9 @@ async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Ac
   return { status: "accepted", operation: JSON.stringify({ request } satisfies Handle) };
 }
 
-/** Treats unknown statuses as pending, and so an answer without a body, which comes with 202. */
-function parseVideo(answer: WireVideo | undefined): Pending | Succeeded | Failed {
+/** Treats unknown statuses as pending, and so an answer without a body, which comes with 202 (`mayBeEmpty`). */
+function parseVideo(answer: WireVideo | undefined, mayBeEmpty: boolean): Pending | Succeeded | Failed {
+  if (!answer && !mayBeEmpty) throw new ProviderError("unreachable", "poll: the answer is not JSON");
   const { status, video, error } = answer ?? {};
   const usage = toUsage(answer?.usage);
   switch (status) {

@@ -34,9 +34,12 @@ test.each([
   ['{"name":"x"}', { name: "x" }],
   ['{"name":"x","done":true,"response":{"raiMediaFilteredCount":1}}', { name: "x", done: true, response: { raiMediaFilteredCount: 1 } }],
   [`{"long":"${"a".repeat(100_000)}","done":true}`, { long: expect.any(String), done: true }],
-  ["no JSON", undefined],
 ])("an answer without a video is read whole", async (text, value) => {
   expect(await lookForVideo(new Blob([text]).stream())).toEqual({ video: false, value });
+});
+
+test("an answer that is not JSON is no answer", async () => {
+  await expect(lookForVideo(new Blob(["<html>"]).stream())).rejects.toMatchObject({ retryable: true });
 });
 
 test.each(['{"data":"AAAAIGZ0eXBpc29t', '{"data":"none"}'])("a video that breaks off or has been removed is an error", async (text) => {
