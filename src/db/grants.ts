@@ -244,7 +244,7 @@ const isMoved = "(SELECT revision FROM wallet WHERE id = ?1) > ?3";
 /** The sums by day. */
 const addSpending = `INSERT INTO spending
   SELECT ?1, at / 86400000 * 86400000, model, key_id, sum(charged), sum(held - charged), sum(outcome = 'completed'), sum(outcome <> 'completed')
-  FROM fresh WHERE ${isMoved} GROUP BY 2, 3, 4
+  FROM fresh WHERE ${isMoved} AND outcome <> 'refused' GROUP BY 2, 3, 4
   ON CONFLICT DO UPDATE SET charged = charged + excluded.charged, returned = returned + excluded.returned,
     completed = completed + excluded.completed, failed = failed + excluded.failed`;
 const addSums = addSettled(isMoved);

@@ -32,7 +32,10 @@ export const openWallet = (db: D1Database, id: string, quota: number | null) =>
 /** The condition for the entries of the account with this id. Their indexes begin with some characters of it: the whole one would make them a third longer. */
 export const ofAccount = (id = "?1") => `substr(account_id, 5, 4) = substr(${id}, 5, 4) AND account_id = ${id}`;
 
-/** The outcome of a task or chat. `refused`: its submission was refused after its reservation, so there is no task. */
+/**
+ * The outcome of a task or chat. `refused`: its submission was refused after its reservation, so there is no task; or it is an attempt at the
+ * line of a batch that its makers refused as busy. Neither counts as a task or chat.
+ */
 export type Outcome = "completed" | FailureCode | "refused";
 
 /** When the last written entry of each of these wallets was reserved, in milliseconds; null without an entry. */

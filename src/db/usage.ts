@@ -81,7 +81,7 @@ export async function readReferencedUsage(
         `SELECT ${groups.join(", ")}, sum(e.charged) AS charged, sum(e.held - e.charged) AS returned,
          sum(e.outcome = 'completed') AS completed, sum(e.outcome <> 'completed') AS failed
          FROM (${named}) r JOIN entry e ON e.task_id = r.task_id
-         WHERE e.at >= ?2 AND e.at < ?3 + ${dayMs} GROUP BY ${order} ORDER BY ${order}`,
+         WHERE e.at >= ?2 AND e.at < ?3 + ${dayMs} AND e.outcome <> 'refused' GROUP BY ${order} ORDER BY ${order}`,
       )
       .bind(accountId, span.first, span.last, maxTasks),
     totals(db, accountId, span, columns),

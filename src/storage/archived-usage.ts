@@ -36,7 +36,7 @@ export async function referencedUsage(
   for (const file of files)
     for (const entry of await readPart(ASSETS, file)) {
       const day = dayOf(entry.at);
-      if (entry.reference === undefined || day < span.first || day > span.last) continue;
+      if (entry.reference === undefined || entry.outcome === "refused" || day < span.first || day > span.last) continue;
       if (++count > maxTasks) return "too_many";
       const used = toUsed(entry, day, columns);
       const name = toFullName(used);

@@ -458,6 +458,9 @@ describe("a maker that asks to wait", () => {
     await pass(account, id, 1);
     expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 17, failed: 0 } });
     expect((await readBalance(account)).reserved).toBe(0);
+    // Attempts at a busy maker are no failures of the account.
+    const usage = (await call("/v1/usage?group_by=model", { key: account.key })).body.data as { model: string }[];
+    expect(usage.find(({ model }) => model === "textA-1")).toMatchObject({ completed: 8, failed: 0 });
   });
 
   test("for a day fails the chats of that model, the last ones unasked, and the batch ends", async () => {

@@ -89,9 +89,11 @@ export class BatchChats {
     if (!this.#store.batch || this.#store.hasLine(n)) return undefined;
     const { held } = chat;
     const ended = { n, charge, held, charged, outcome, attempts };
-    const isRefused = "error" in result && result.error.code === "unavailable" && charged === 0;
+    // Makers that bill failures would bill each repetition.
+    const isFree = charged === 0 && attempts.every(({ cost }) => cost === 0);
+    const isRefused = "error" in result && result.error.code === "unavailable" && isFree;
     if (isRefused && mayRepeat(1000 * (result.error.retryAfter ?? 0))) {
-      this.#store.putChat(ended);
+      this.#store.putChat({ ...ended, outcome: "refused" });
       // Counted until it is released; then the line has another id.
       await this.settle((one) => one.charge.taskId === charge.taskId);
       return "again";
