@@ -17,6 +17,8 @@ export interface LineReport {
   charged: number;
   /** The JSON of `data` of the generic status query. */
   data: string;
+  /** The makers were busy: the line may be made again, as another task. */
+  isBusy?: true;
 }
 
 /** Which ended lines of a batch are asked for. */

@@ -207,11 +207,14 @@ export interface CompletedTask extends FinalBase {
   /** The lease under which the result was stored; its consumer may repeat the report. */
   endedBy?: string;
   error?: never;
+  isBusy?: never;
 }
 
 export interface FailedTask extends FinalBase {
   status: "failed";
   error: FailureCode;
+  /** The line of a batch that its makers refused as busy, at no cost: its batch makes it again as another task. */
+  isBusy?: true;
   result?: never;
   expiresAt?: never;
   endedBy?: never;

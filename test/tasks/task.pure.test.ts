@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as afterEnd from "../../src/tasks/transitions/after-end.ts";
 import * as outcomes from "../../src/tasks/transitions/outcomes.ts";
 import * as transitions from "../../src/tasks/transitions/task.ts";
-import type { OpenTask, Submission, Task } from "../../src/tasks/record.ts";
+import type { FailedTask, OpenTask, Submission, Task } from "../../src/tasks/record.ts";
 import { due, newTask } from "../../src/tasks/transitions/task.ts";
 
 const start = 1_800_000_000_000;
@@ -160,6 +160,42 @@ test("a provider that asks for a long wait is replaced at once if there is anoth
   const fault = { reason: "429", retryable: true, isUntouched: true, retryAfterMs: 30_000 };
   expect(outcomes.startFailed(starting, fault, start)).toMatchObject({ route: 1, step: { do: "start", at: start } });
   expect(outcomes.startFailed({ ...starting, route: 1 }, fault, start)).toMatchObject({ route: 1, step: { at: start + 30_000 } });
+});
+
+test("the line of a batch waits for busy makers for half of its time; then its batch makes it again, if nothing is made or billed", () => {
+  const line = {
+    ...submission,
+    batch: { batch: "b", line: 0 },
+    deadlineSeconds: 600,
+    routes: [{ provider: "only", model: "a", cost: { image: 1 } }],
+  };
+  const busy = { reason: "429", retryable: true, isUntouched: true };
+  const waitFor = (
+    given: Submission,
+    fault: Parameters<typeof outcomes.startFailed>[1],
+    costs?: OpenTask["costs"],
+  ): [FailedTask, number] => {
+    let task: Task = { ...transitions.reserved(newTask("task_1", given, start)), ...(costs && { costs }) };
+    for (let now = start; ; now = task.step.at) {
+      const next = outcomes.startFailed(transitions.claimed(task, "lease", 1_000, true, now)!, fault, now);
+      if (next.status === "failed") return [next, now - start];
+      task = next;
+    }
+  };
+  const [ended, after] = waitFor(line, busy);
+  expect(ended).toMatchObject({ status: "failed", error: "provider_error", isBusy: true, charged: 0 });
+  expect(after).toBe(243_000);
+  expect(waitFor(line, { ...busy, retryAfterMs: 60_000 })).toMatchObject([{ isBusy: true }, 300_000]);
+  // Its batch may not make it again: the maker of an earlier route bills its failure, or the work may have been accepted.
+  expect(waitFor(line, busy, { "0 earlier a": 30_000 })[0].isBusy).toBeUndefined();
+  for (const [given, fault] of [
+    [line, { reason: "no answer", retryable: true }],
+    [line, { reason: "its host", retryable: true, isUntouched: true, code: "invalid_input" as const }],
+    [{ ...line, batch: undefined } as unknown as Submission, busy],
+  ] as const) {
+    const [other, failedAfter] = waitFor(given, fault);
+    expect([other.isBusy, failedAfter < 60_000]).toEqual([undefined, true]);
+  }
 });
 
 test("after a provider's own failure the next route is used, after a refusal of the content it is not", () => {

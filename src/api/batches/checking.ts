@@ -100,8 +100,8 @@ export class Checking {
       const checked = caller && (await checkLine(this.#env, this.#background, this.#terms, caller, line, lookups));
       const id = checked && ("chat" in checked ? newChatId() : toTaskId(this.#env.TASKS.newUniqueId()));
       // Without a caller the line is only parsed: it gets no id of a task, and is refused under its `custom_id`.
-      assigned = [id ?? "", checked?.price ?? 0, customId, at, bytes.length];
-      if (checked && "chat" in checked) assigned.push(checked.chat.model);
+      const { model = "" } = (checked && ("chat" in checked ? checked.chat : checked.task.submission)) ?? {};
+      assigned = [id ?? "", checked?.price ?? 0, customId, at, bytes.length, model];
       this.#price += assigned[1];
       this.#valid++;
       if (!checked) this.#unchecked++;

@@ -54,7 +54,7 @@ export class BatchObject extends DurableObject<Env> {
     if (known) return known.terms.fingerprint === terms.fingerprint ? this.#view(known) : "conflict";
     this.ctx.storage.transactionSync(() => {
       this.#store.clear();
-      this.#store.write({ terms, status: "validating", total: 0, begun: -1 });
+      this.#store.write({ terms, status: "validating", total: 0, begun: {} });
       void this.ctx.storage.setAlarm(Date.now());
     });
     return this.#view(this.#store.current);

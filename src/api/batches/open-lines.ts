@@ -1,8 +1,10 @@
 /** The lines of a running batch in memory: which are open and hold money, which begin next, and how many have ended. */
 
-import { type BatchStore, tasks, toKind } from "./state.ts";
+import { type BatchStore, isOfChats, toKind } from "./state.ts";
 
 interface Open {
+  /** See `toKind`. */
+  kind: string;
   /** Millionths */
   price: number;
   /** Milliseconds */
@@ -71,7 +73,12 @@ export class OpenLines {
 
   /** False once no task is left to begin. */
   get mayHaveTasks(): boolean {
-    return !this.#isRead || this.#queue(tasks).length > 0;
+    return !this.#isRead || [...this.#next].some(([kind, { length }]) => length > 0 && !isOfChats(kind));
+  }
+
+  /** True if a line of this kind is open. */
+  hasOpen(kind: string): boolean {
+    return [...this.open.values()].some((line) => line.kind === kind);
   }
 
   #queue(kind: string): number[] {

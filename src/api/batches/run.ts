@@ -7,12 +7,13 @@ import { alert } from "../../base/log.ts";
 import type { Charge } from "../../db/ledger.ts";
 import { t } from "../../messages/index.ts";
 import type { LineReport } from "../../tasks/batch-line.ts";
+import type { Task } from "../../tasks/record.ts";
 import { type CheckedChat, toCharge } from "./chat-line.ts";
 import { BatchChats } from "./chats.ts";
 import type { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";
 import { type NextLine, OpenLines } from "./open-lines.ts";
-import { type Batch, type BatchStore, type BatchTerms, type StopReason, tasks, toKind } from "./state.ts";
+import { type Batch, type BatchStore, type BatchTerms, isOfChats, type StopReason, toKind } from "./state.ts";
 import { type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
 import { BatchWaits, findCaller, retryMs } from "./waits.ts";
 
@@ -104,7 +105,7 @@ export class BatchRun {
       if (!id) continue;
       try {
         const task = await this.#env.TASKS.get(id).read(accountId);
-        if (task?.status === "queued") await this.#env.TASKS.get(id).cancel({ view: "generic", language: "en", accountId, base: "" });
+        if (task && isWaiting(task)) await this.#env.TASKS.get(id).cancel({ view: "generic", language: "en", accountId, base: "" });
       } catch (error) {
         alert("batch", { batch: this.#store.current.terms.id, task: taskId, outcome: "not_cancelled" }, error); // it runs to its end
       }
@@ -122,15 +123,16 @@ export class BatchRun {
     const { begun } = this.#store.current;
     // What was held for a chat whose answer is lost is released, and the chat is asked again under another id.
     await this.settleChats();
-    const lines = new OpenLines(this.#store, begun + 1);
+    const last = Math.max(-1, ...Object.values(begun));
+    const lines = new OpenLines(this.#store, last + 1);
     const asked: NextLine[] = [];
-    for (let at = 0; at <= begun; at++) {
+    for (let at = 0; at <= last; at++) {
       for (const { n, assigned } of this.#store.unended(at) ?? []) {
-        const line = { n, kind: toKind(assigned) };
-        if (isChatId(assigned[0])) lines.putBack(line);
+        const kind = toKind(assigned);
+        if (isOfChats(kind) || at > (begun[kind] ?? -1)) lines.putBack({ n, kind });
         else {
-          lines.open.set(n, { price: assigned[1], since: Date.now() });
-          asked.push(line);
+          lines.open.set(n, { kind, price: assigned[1], since: Date.now() });
+          asked.push({ n, kind });
         }
       }
     }
@@ -143,7 +145,8 @@ export class BatchRun {
   async #askLine(lines: OpenLines, { n, kind }: NextLine): Promise<void> {
     const [taskId] = this.#store.accepted(n);
     const report = await this.#askTask(this.#store.current.terms, taskId);
-    if (report === "open" || this.#store.hasLine(n)) return;
+    // Meanwhile it may have ended, or begun again as another task.
+    if (report === "open" || this.#store.hasLine(n) || this.#store.accepted(n)[0] !== taskId) return;
     if (report) this.#endWithTask(lines, n, taskId, report);
     else if (lines.open.delete(n)) lines.putBack({ n, kind });
   }
@@ -242,7 +245,10 @@ export class BatchRun {
   }
 
   #mayBegin(lines: OpenLines, kind: string): boolean {
-    return !this.waits.isOn(kind) && (kind === tasks || this.#chats.hasRoom(lines.mayHaveTasks));
+    if (this.waits.isOn(kind)) return false;
+    if (isOfChats(kind)) return this.#chats.hasRoom(lines.mayHaveTasks);
+    // A task that waits for busy makers may do so for minutes.
+    return !this.waits.isRefused(kind) || !lines.hasOpen(kind);
   }
 
   /** Makes the task of a line, or ends the line. False if it has to wait. */
@@ -253,9 +259,8 @@ export class BatchRun {
     if (stop !== undefined) return this.#refuse(lines, n, toStopError(stop, terms));
     if (this.waits.isGivenUp(kind)) return this.#refuse(lines, n, toLineError(new ApiError("unavailable"), terms));
     const start = () => this.#submitLine(lines, next);
-    if (kind === tasks) return start();
-    this.waits.chatBegins(kind);
-    return this.#chats.begin(n, start);
+    this.waits.lineBegins(kind);
+    return isOfChats(kind) ? this.#chats.begin(n, start) : start();
   }
 
   async #submitLine(lines: OpenLines, next: NextLine): Promise<boolean> {
@@ -282,7 +287,7 @@ export class BatchRun {
 
   /** Counts the line's price against the limit, then makes its task. Between the two nothing else runs. */
   async #hold(lines: OpenLines, next: NextLine, line: Line, checked: CheckedLine, taskId: string): Promise<boolean> {
-    const { n } = next;
+    const { n, kind } = next;
     const { batch } = this.#store;
     if (!batch || this.#store.hasLine(n) || lines.open.has(n)) return true;
     const { terms } = batch;
@@ -296,7 +301,7 @@ export class BatchRun {
       if (lines.open.size > 0) return false;
       return this.#refuse(lines, n, toLineError(new ApiError("cost_limit_exceeded"), terms));
     }
-    lines.open.set(n, { price, since: Date.now() });
+    lines.open.set(n, { kind, price, since: Date.now() });
     this.#store.begin(n, taskId, price, typicalSeconds);
     if ("chat" in checked) return this.#holdChat(lines, next, line, checked.chat, taskId);
     let fault: unknown;
@@ -319,11 +324,11 @@ export class BatchRun {
 
   /** Holds a chat's price, and asks for it while other lines go on. */
   async #holdChat(lines: OpenLines, next: NextLine, line: Line, chat: CheckedChat, id: string): Promise<boolean> {
-    const { n } = next;
+    const { n, kind } = next;
     const charge = toCharge(this.#store.current.terms, id, chat);
     // If it throws the price stays counted until the alarm has settled what may be held.
     const made = await this.#chats.hold(n, charge, chat.held).catch(async (error: unknown) => {
-      lines.open.set(n, { price: chat.held, since: 0 });
+      lines.open.set(n, { kind, price: chat.held, since: 0 });
       await this.#retryLater("line_retry", error);
     });
     if (!made || !this.#store.batch) return true;
@@ -339,14 +344,14 @@ export class BatchRun {
 
   async #runChat(lines: OpenLines, next: NextLine, line: Line, chat: CheckedChat, charge: Charge): Promise<void> {
     const { n, kind } = next;
-    const mayRepeat = (retryAfterMs: number) => this.#store.current.stop === undefined && this.waits.chatRefused(kind, retryAfterMs);
+    const mayRepeat = (retryAfterMs: number) => this.#store.current.stop === undefined && this.waits.lineRefused(kind, retryAfterMs);
     const end = await this.#chats.ask(n, line, chat, charge, mayRepeat);
     if (!end) return;
     if (end === "again") {
       lines.open.delete(n);
       return lines.putBack(next);
     }
-    this.waits.chatAnswered(kind);
+    this.waits.lineAnswered(kind);
     lines.end(n, end.status, end.charged);
     await this.#chats.settle((one) => one.charge.taskId === charge.taskId);
   }
@@ -370,7 +375,7 @@ export class BatchRun {
     if (refusals >= maxRefusals) {
       // This object has got every answer about the id, and there is no task: it is never used again.
       lines.refusals.delete(n);
-      this.#store.reassign(n, kind === tasks ? toTaskId(this.#env.TASKS.newUniqueId()) : newChatId());
+      this.#store.reassign(n, isOfChats(kind) ? newChatId() : this.#newTaskId());
     }
     this.waits.begin(retryMs.fault, kind);
     return false;
@@ -388,10 +393,22 @@ export class BatchRun {
     return true;
   }
 
-  /** Ends a line with its task's end. */
-  #endWithTask(lines: OpenLines, n: number, taskId: string, { status, charged, data }: LineReport): void {
-    if (this.#store.hasLine(n)) return;
-    const [, , customId = null] = this.#store.assigned(n) ?? [];
+  #newTaskId = () => toTaskId(this.#env.TASKS.newUniqueId());
+
+  /** Ends a line with its task's end. One whose makers were busy waits for them, and is made again as another task. */
+  #endWithTask(lines: OpenLines, n: number, taskId: string, { status, charged, data, isBusy }: LineReport): void {
+    const assigned = this.#store.accepted(n);
+    const [known, , customId] = assigned;
+    if (known !== taskId || this.#store.hasLine(n)) return;
+    const kind = toKind(assigned);
+    const { stop, terms } = this.#store.current;
+    if (isBusy && stop === undefined && this.waits.lineRefused(kind, 0)) {
+      lines.open.delete(n);
+      this.#store.reassign(n, this.#newTaskId());
+      return lines.putBack({ n, kind });
+    }
+    if (isBusy) return void this.#refuse(lines, n, stop ? toStopError(stop, terms) : toLineError(new ApiError("unavailable"), terms));
+    this.waits.lineAnswered(kind);
     const response = JSON.parse(data) as { cost?: object; error?: object; delivery?: object };
     const { error, cost, delivery } = response;
     const result = JSON.stringify({ custom_id: customId, status, task: taskId, response, ...(error && { error }), cost });
@@ -400,6 +417,10 @@ export class BatchRun {
     this.#isAsked = true;
   }
 }
+
+/** True for a task that no maker has: it is queued, or waits for busy makers. */
+const isWaiting = ({ status, step, isUnknown, earlier }: Task) =>
+  status === "queued" || (step.do === "start" && isUnknown !== true && earlier === undefined);
 
 /** The error of a line that does not begin any more. */
 const toStopError = (stop: StopReason, terms: BatchTerms) =>

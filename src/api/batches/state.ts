@@ -69,8 +69,8 @@ export interface Batch {
   status: BatchStatus;
   /** Set once all lines are checked. */
   total: number;
-  /** The last page of which tasks may have begun; -1 before the first. Chats that have begun are stored (`HeldChat`). */
-  begun: number;
+  /** The last page of which tasks may have begun, by their kind (`toKind`). Chats that have begun are stored (`HeldChat`). */
+  begun: Record<string, number>;
   stop?: StopReason | undefined;
   /** Since when the balance is missing or the key is paused, or since when the account's open tasks leave no room, and no line has begun, in milliseconds. */
   waiting?: { for: "balance" | "key" | "open_tasks"; balanceSince?: number; openSince?: number } | undefined;
@@ -87,19 +87,19 @@ export interface Batch {
   expected?: number | undefined;
   /** The line from which on files are delivered again at the owner's request. */
   deliverAgainFrom?: number | undefined;
-  /** Since when the makers of chats refuse them, in milliseconds, by the chats' kind (`toKind`); 0 once they are not asked any more. */
+  /** Since when makers refuse lines as busy, in milliseconds, by the lines' kind (`toKind`); 0 once they are not asked any more. */
   refused?: Record<string, number> | undefined;
 }
 
 /**
- * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, the place of its text in the input, and the
- * model of a chat. The task's id is empty if the batch was stopped before the line was checked. null: the line was refused when it was checked.
+ * The id of a line's task, chosen before it is made, its price in millionths, the line's own id, the place of its text in the input, and its
+ * model. The task's id and the model are empty if the batch was stopped before the line was checked. null: the line was refused when it was checked.
  */
-export type Assigned = [taskId: string, price: number, customId: string, at: number, bytes: number, model?: string] | null;
+export type Assigned = [taskId: string, price: number, customId: string, at: number, bytes: number, model: string] | null;
 
-export const tasks = "tasks";
-/** What waits together: all tasks, or the chats of one model. */
-export const toKind = ([taskId, , , , , model = ""]: NonNullable<Assigned>) => (isChatId(taskId) ? `chats ${model}` : tasks);
+/** What waits together: the tasks, or the chats, of one model. */
+export const toKind = ([taskId, , , , , model]: NonNullable<Assigned>) => `${isChatId(taskId) ? "chats" : "tasks"} ${model}`;
+export const isOfChats = (kind: string) => kind.startsWith("chats ");
 
 export interface Page {
   n: number;
@@ -249,9 +249,11 @@ DELETE FROM line`,
   /** Writes before a line begins what a crash must not lose: that tasks of its page may have begun, and a price that has risen. */
   begin(n: number, taskId: string, price: number, typicalSeconds: number): void {
     const { begun, typicalSeconds: known } = this.current;
-    const at = isChatId(taskId) ? begun : Math.floor(n / pageLines);
-    if (begun < at || known === undefined) this.write({ ...this.current, begun: Math.max(begun, at), typicalSeconds });
-    if ((this.assigned(n)?.[1] ?? 0) < price) this.reassign(n, taskId, price);
+    const assigned = this.accepted(n);
+    const [kind, at] = [toKind(assigned), Math.floor(n / pageLines)];
+    const isNew = !isOfChats(kind) && (begun[kind] ?? -1) < at;
+    if (isNew || known === undefined) this.write({ ...this.current, typicalSeconds, ...(isNew && { begun: { ...begun, [kind]: at } }) });
+    if (assigned[1] < price) this.reassign(n, taskId, price);
   }
 
   putLine({ n, status, charged, result, isDelivered }: EndedLine): void {

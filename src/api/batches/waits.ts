@@ -4,7 +4,7 @@ import { findKey } from "../../db/api-keys.ts";
 import { type Caller, findCallerByHash, findCallerById } from "../../db/callers.ts";
 import type { Batch, BatchStore, BatchTerms } from "./state.ts";
 
-/** How long a batch waits for balance, for its paused key, or for the maker of a chat's model. */
+/** How long a batch waits for balance, for its paused key, or for busy makers of a model. */
 const maxWaitMs = 24 * 3_600_000;
 /** The longest time between two attempts, and between two of lines that wait for the account's open tasks, which end soon. */
 const [maxDelayMs, maxOpenDelayMs] = [600_000, 60_000];
@@ -91,10 +91,10 @@ export class BatchWaits {
     return undefined;
   }
 
-  // Makers of chats
+  // Busy makers
 
-  /** The makers of a chat have refused it and may take it later: the chats of its kind wait. False if none of them was answered for too long. */
-  chatRefused(kind: string, retryAfterMs: number): boolean {
+  /** The makers of a line have refused it and may take it later: the lines of its kind wait. False if none of them was answered for too long. */
+  lineRefused(kind: string, retryAfterMs: number): boolean {
     const batch = this.#store.current;
     const now = Date.now();
     const since = batch.refused?.[kind];
@@ -105,20 +105,25 @@ export class BatchWaits {
     return !isTooLong;
   }
 
-  /** A chat of this kind is about to be asked for. If its makers refused the last one, the others wait: one suffices to find out whether they still do. */
-  chatBegins(kind: string): void {
-    if (this.#store.current.refused?.[kind]) this.begin(retryMs.fault, kind);
+  /** True if the makers refused the last line of this kind: one suffices to find out whether they still do. */
+  isRefused(kind: string): boolean {
+    return Boolean(this.#store.current.refused?.[kind]);
   }
 
-  /** A chat has ended otherwise than by such a refusal. */
-  chatAnswered(kind: string): void {
+  /** A line of this kind is about to begin. */
+  lineBegins(kind: string): void {
+    if (this.isRefused(kind)) this.begin(retryMs.fault, kind);
+  }
+
+  /** A line of this kind has ended otherwise than by such a refusal. */
+  lineAnswered(kind: string): void {
     const batch = this.#store.current;
     if (!batch.refused?.[kind]) return;
     const { [kind]: _since, ...refused } = batch.refused;
     this.#store.write({ ...batch, refused });
   }
 
-  /** True once the chats of this kind have waited for too long: they are not asked any more. */
+  /** True once the lines of this kind have waited for too long: they are not asked for any more. */
   isGivenUp(kind: string): boolean {
     return this.#store.current.refused?.[kind] === givenUp;
   }

@@ -49,7 +49,8 @@ async function settle(task: FinalTask, record: RecordStore, env: Env): Promise<v
     await removeInputs(task, env);
     await reportToBatch(task, env);
     // The account's endpoint gets one event for the whole batch.
-    const hasReceiver = submission.callbackUrl !== undefined || (!submission.batch && (await hasEndpoint(env.DB, submission.accountId)));
+    const hasReceiver =
+      (submission.callbackUrl !== undefined && !task.isBusy) || (!submission.batch && (await hasEndpoint(env.DB, submission.accountId)));
     const of = { ...logFields(task), key: submission.keyId, kind: submission.kind, submitted: createdAt };
     const isUnwanted = error === "cancelled" || error === "deadline_exceeded";
     // Only after all steps above: if one of them fails, this function runs again, and a maker no longer knows work that it has stopped.
@@ -110,7 +111,8 @@ async function reportToBatch(task: FinalTask, env: Env): Promise<void> {
 export async function toLineReport(task: FinalTask, env: Env): Promise<LineReport> {
   const { base, language } = task.submission;
   const link = await signLinks(task, assetBaseUrl(env) ?? base, () => signingSecret(env));
-  return { status: task.status, charged: task.charged, data: JSON.stringify(taskData(task, link, language, Date.now())) };
+  const data = JSON.stringify(taskData(task, link, language, Date.now()));
+  return { status: task.status, charged: task.charged, data, ...(task.isBusy && { isBusy: true }) };
 }
 
 /** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */

@@ -56,8 +56,10 @@ const settle = (
   withSpan("settle", toAttributes(task), async () => openWallet(env, task).settle(toCharge(task), charged, outcome, held, made, attempts));
 
 /** Settles the hold of a final task, with the fingerprints of its files and with what the makers bill. */
-export const settlePrice = (task: FinalTask, env: Env) =>
-  settle(task, env, task.charged, task.error ?? "completed", task.submission.price, filesToProve(task, env), toAttempts(task));
+export const settlePrice = (task: FinalTask, env: Env) => {
+  const outcome = task.isBusy ? "refused" : (task.error ?? "completed");
+  return settle(task, env, task.charged, outcome, task.submission.price, filesToProve(task, env), toAttempts(task));
+};
 
 /** The files whose fingerprints are kept. Not a character's image: it is a part of the caller's own video. */
 function filesToProve({ result, finalAt }: FinalTask, env: Env): Made | undefined {

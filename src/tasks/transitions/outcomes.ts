@@ -13,6 +13,8 @@ import { collectLeaseMs } from "../work.ts";
 
 const settleRetryMs = 30_000;
 const maxStartFaults = 5;
+/** The longest time between two starts of a batch's line: hundreds of them may wait for a maker. */
+const maxBusyDelayMs = 60_000;
 /** If there is another route, the task does not wait for a provider that does not answer. */
 const maxFaultsBeforeNext = 1;
 const maxWaitBeforeNextMs = 2_000;
@@ -105,31 +107,39 @@ interface Fault {
   code?: FailureCode;
 }
 
-/** A consumer could not complete its start. A start that keeps failing is replaced by the next route; after the last route the task fails. */
+/**
+ * A consumer could not complete its start. A start that keeps failing is replaced by the next route; after the last route the task fails. The
+ * line of a batch waits for the last route for half of its time, so that the work has the other half; then its batch makes it again.
+ */
 export function startFailed(task: OpenTask, fault: Fault, now: number): Task {
   const isUnknown = task.isUnknown === true || !fault.isUntouched;
   const canGiveWay = !isUnknown && nextRoute(task) !== undefined;
   const maxFaults = canGiveWay ? maxFaultsBeforeNext : maxStartFaults;
   const isWorthWaiting = !canGiveWay || (fault.retryAfterMs ?? 0) <= maxWaitBeforeNextMs;
-  if (fault.retryable && task.faults < maxFaults && isWorthWaiting) {
-    const { askedAt: _askedAt, ...untouched } = task;
-    return repeated(isUnknown ? { ...task, isUnknown } : untouched, "start", fault, now);
-  }
+  const isBusy = task.submission.batch !== undefined && fault.retryable && !isUnknown && !canGiveWay && fault.code === undefined;
+  const { askedAt: _askedAt, ...untouched } = task;
+  const again = repeated(isUnknown ? { ...task, isUnknown } : untouched, "start", fault, now, isBusy ? maxBusyDelayMs : undefined);
+  const mayWait = task.faults < maxFaults || (isBusy && again.step.at < (task.createdAt + task.deadline) / 2);
+  if (fault.retryable && mayWait && isWorthWaiting) return again;
   // The caller's own host does not answer: no other provider could reach it.
   if (fault.code) return failed(task, fault.code, now);
   // Outcome unknown: another route could generate it twice.
-  return isUnknown ? lost(task, now) : routeFailed(task, fault.reason, now);
+  if (isUnknown) return lost(task, now);
+  const next = routeFailed(task, fault.reason, now);
+  // Makers that bill failures would bill each repetition.
+  const isFree = Object.values(next.costs ?? {}).every((cost) => cost === 0);
+  return next.status === "failed" && isBusy && isFree ? { ...next, isBusy } : next;
 }
 
 /** A consumer could not complete its collection. It is repeated until the deadline, because its result is generated and paid for. */
 export const collectFailed = (task: OpenTask, fault: Fault, now: number): Task =>
   fault.retryable ? repeated(task, "collect", fault, now) : lost(task, now);
 
-const repeated = (task: OpenTask, step: "start" | "collect", { retryAfterMs }: Fault, now: number): OpenTask => ({
+const repeated = (task: OpenTask, step: "start" | "collect", { retryAfterMs }: Fault, now: number, maxMs = 15_000): OpenTask => ({
   ...task,
   isTidy: false,
   faults: task.faults + 1,
-  step: { do: step, at: now + (retryAfterMs ?? backoff(task.faults, 1_000, 15_000)), sent: 0 },
+  step: { do: step, at: now + (retryAfterMs ?? backoff(task.faults, 1_000, maxMs)), sent: 0 },
 });
 
 /**
