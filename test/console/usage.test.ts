@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { newChatId } from "../../src/base/ids.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { entryReader } from "../../src/storage/archived-entries.ts";
@@ -250,4 +251,16 @@ test("a failure in the ledger has words, not its code", async () => {
   const page = await browser.read("/console/usage");
   expect(page).toContain("Refused for content");
   expect(page).not.toContain("content_policy_violation");
+});
+
+test("an attempt that busy makers have refused is shown as refused, not as failed", async () => {
+  const { browser, account } = await person();
+  const charge = { taskId: newChatId(), accountId: account.id, keyId: account.keyId, kind: "chat" as const, model: "textA-1" };
+  const wallet = env.WALLETS.getByName(account.id);
+  await wallet.reserve(charge, 1_000, { deadline: Date.now() + 60_000 });
+  await wallet.settle(charge, 0, "refused", 1_000);
+  await readBalance(account);
+  const page = await browser.read("/console/usage?days=7");
+  expect(page).toMatch(/data-s=""[^>]*>.{0,200}Refused/s);
+  expect(page).not.toContain('data-s="bad"');
 });

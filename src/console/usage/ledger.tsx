@@ -16,6 +16,8 @@ const Outcome = ({ outcome }: { outcome: string | null }) => {
   const { t } = useAround();
   if (outcome === null) return <Pill icon="clock" text={t("usage_open")} />;
   if (outcome === "completed") return <>{t("completed")}</>;
+  // No task or chat has failed (`Outcome` in `db/ledger.ts`).
+  if (outcome === "refused") return <Pill icon="ban" text={t("batch_refused")} />;
   return (
     <>
       <StatusPill task={{ status: "failed", error: outcome }} />
