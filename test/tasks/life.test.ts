@@ -182,6 +182,17 @@ test("finished work is collected although the message of its collection is in th
   expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(1);
 });
 
+test("a start that waits for a busy maker goes on although a message of an earlier start is in the dead-letter queue", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, starts: [429] });
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  await deliver(id, "gateway-dead");
+  expect((await finish(account, id)).body.data.status).toBe("completed");
+  expect((await upstreamCalls(prompt)).filter((name) => name === "start")).toHaveLength(2);
+});
+
 test("a late dead-letter message does not affect a task that has continued", async () => {
   const account = await newAccount();
   const id = await submit(account, images, image(unique()));

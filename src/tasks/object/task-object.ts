@@ -146,12 +146,13 @@ export class TaskObject extends DurableObject<Env> {
 
   /**
    * The task's message is in the dead-letter queue. A start that no consumer could claim fails, and its price is released. What an upstream may
-   * have made is not lost: the alarm sends the message of a collection again, and runs a start itself.
+   * have made is not lost: the alarm sends the message of a collection again, and runs a start itself. A start whose message is not sent yet, as
+   * while it waits for a busy maker, goes on too.
    */
   async failDeadLetter(): Promise<void> {
     const task = this.#record.task;
     if (!task || isFinal(task) || (task.step.do !== "start" && task.step.do !== "collect")) return;
-    const isUnmade = task.step.do === "start" && !task.isUnknown && !task.earlier;
+    const isUnmade = task.step.do === "start" && task.step.sent > 0 && !task.isUnknown && !task.earlier;
     alert("dispatch", { ...logFields(task), outcome: "dead_letter" });
     if (isUnmade) await apply(outcomes.failed(task, "provider_error", Date.now()), this.#record, this.env);
     else await this.#record.rearm(task);
