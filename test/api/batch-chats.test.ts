@@ -463,6 +463,24 @@ describe("a maker that asks to wait", () => {
     expect(usage.find(({ model }) => model === "textA-1")).toMatchObject({ completed: 8, failed: 0 });
   });
 
+  test("and bills that it did not answer is not asked again for a day: each repetition would cost the operator", async () => {
+    const account = await newAccount();
+    const asked = makeBusy(() => true);
+    const model = unique();
+    const routes = [{ provider: "sandbox", model, cost: { input: 1, output: 1 }, bills_failures: true }];
+    const added = await asAdmin(`/models/${model}`, { method: "PUT", body: { kind: "text", price: { input: 2, output: 8 }, routes } });
+    expect(added.status, JSON.stringify(added.body)).toBe(201);
+    vi.setSystemTime(Date.now() + 10_000);
+    const requests = chats(unique(), 2).map((one) => ({ ...one, body: { ...one.body, model } }));
+    const id = await begin(account, { requests });
+    await wake(id);
+    await pass(account, id, 1);
+    expect(await show(account, id)).toMatchObject({ status: "completed", counts: { failed: 2 } });
+    expect((await readResults(account, id)).map(({ error }) => error!.code)).toEqual(["unavailable", "unavailable"]);
+    expect(asked).toHaveLength(2);
+    await asAdmin(`/models/${model}`, { method: "DELETE" });
+  });
+
   test("for a day fails the chats of that model, the last ones unasked, and the batch ends", async () => {
     const account = await newAccount();
     const asked = makeBusy(() => true);
