@@ -70,9 +70,12 @@ const png = `data:image/png;base64,${Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d,
 /** A field for a URL, which may also be the id of a file; for images with data URIs, which the description says. */
 export const isImage = ({ description }: Schema) => /^(?:Public http\(s\) URL|URL of a video)/.test(description ?? "");
 const takesData = ({ description }: Schema) => description?.includes("data:") ?? false;
+/** The field for an image in a chat. */
+const isChatImage = ({ description }: Schema) => description?.startsWith("URL, data URI") ?? false;
 
 function readString(schema: Schema): fc.Arbitrary<string> {
   if (schema.pattern !== undefined) return timestamps;
+  if (isChatImage(schema)) return fc.constantFrom("https://pictures.example/n.png", "HTTP://pictures.example/画.webp", png);
   if (isImage(schema)) return takesData(schema) ? fc.oneof(imageUrl, fc.constant(png)) : imageUrl;
   return schema.maxLength === undefined ? text : readPrompt(schema.maxLength);
 }

@@ -45,8 +45,8 @@ test("the guide of limits has the deadline of each kind, the lifetimes, and the 
   const rows = readTable(limitsGuide);
   expect(rows.get("an image task may take")).toEqual([`${deadlineSeconds.image} seconds`]);
   expect(rows.get("a character")).toEqual([`${deadlineSeconds.character} seconds`]);
-  expect(rows.get("a video or a remix")).toEqual([`${deadlineSeconds.video} seconds`]);
-  expect(deadlineSeconds.remix).toBe(deadlineSeconds.video);
+  expect(rows.get("a video, a remix or another file")).toEqual([`${deadlineSeconds.video} seconds`]);
+  expect([deadlineSeconds.remix, deadlineSeconds.file]).toEqual([deadlineSeconds.video, deadlineSeconds.video]);
   expect(rows.get("an image")?.[0]).toContain(`${maxImageBytes / 1024 / 1024} MiB`);
   expect(rows.get("URL of a file")?.[0]).toMatch(new RegExp(`^${assetSeconds / 3600} hours `));
   expect(rows.get("record of a task, its receipt")?.[0]).toMatch(new RegExp(`^${recordSeconds / 86_400} days `));
