@@ -35,5 +35,5 @@ export function deleted(given: FinalTask, now: number): FinalTask {
 
 export const erased = (task: FinalTask, recordMs: number): FinalTask => ({
   ...task,
-  step: { do: "forget", at: task.isDeleted ? Math.max(task.deadline, task.createdAt + claimMs) + 60_000 : task.finalAt + recordMs },
+  step: { do: "forget", at: task.isDeleted ? task.createdAt + claimMs + 60_000 : task.finalAt + recordMs },
 });
