@@ -104,6 +104,28 @@ test("after a lease has expired the work is leased again if it may be repeated, 
   expect(outcomes.leaseExpired(unrepeatable, later)).toMatchObject({ status: "failed", error: "provider_error", charged: 0 });
 });
 
+test("from the deadline on nothing is leased", () => {
+  expect(transitions.claimed(queued, "lease-9", 1_000, true, start + 119_999)?.step.do).toBe("starting");
+  expect(transitions.claimed(queued, "lease-9", 1_000, true, start + 120_000)).toBeUndefined();
+});
+
+test("a record says whether a consumer may have left files that it does not name", () => {
+  const later = start + 60_000;
+  const fault = { reason: "503", retryable: true, isUntouched: true };
+  const untidy = [
+    transitions.claimed(starting, "lease-9", 1_000, true, later),
+    transitions.claimed(collecting, "lease-9", 1_000, true, later),
+    outcomes.leaseExpired(starting, later),
+    outcomes.leaseExpired(collecting, later),
+    outcomes.startFailed(starting, fault, later),
+    outcomes.startFailed(starting, { ...fault, retryable: false }, later),
+    outcomes.collectFailed(collecting, fault, later),
+    outcomes.accepted(starting, { operation: "op", pollAfterMs: 1_000, isMade: true }, true, later),
+  ];
+  expect(untidy.map((task) => task!.isTidy)).toEqual(untidy.map(() => false));
+  expect([starting, polling, collecting, completed].map(({ isTidy }) => isTidy)).toEqual([true, true, true, true]);
+});
+
 test("a lease is valid for its holder, until the task is final", () => {
   expect(transitions.leased(starting, "lease-1")).toBe(starting);
   expect(transitions.leased(starting, "lease-2")).toBeUndefined();
