@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { bindings, failOnce, openStub } from "../support/faults.ts";
-import { type Account, call, complete, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { bindings, failOnce, failWalletOnce, openStub } from "../support/faults.ts";
+import { type Account, call, complete, finish, holdTime, newAccount, pass, readBalance, submit, unique } from "../support/gateway.ts";
 
 holdTime();
 
@@ -72,6 +72,19 @@ test("a deletion that fails in storage is retried until the image is deleted", a
   failOnce(bindings.bucket(), "delete");
   const remove = () => call(`/v1/characters/${id}`, { key: account.key, method: "DELETE" });
   if ((await remove()).status !== 204) expect((await remove()).status).toBe(204);
+  expect(await env.ASSETS.head(`characters/${id}`)).toBeNull();
+});
+
+test("a character that is deleted before its task is settled does not come back with the settlement", async () => {
+  const account = await newAccount();
+  const source = await makeVideo(account);
+  failWalletOnce(account, "settle");
+  const { task, id } = await character(account, source);
+  expect((await readBalance(account)).reserved).toBeGreaterThan(0);
+  expect((await call(`/v1/characters/${id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  await pass(task, 2);
+  expect(await readBalance(account)).toMatchObject({ reserved: 0 });
+  expect((await list(account)).body.data).toEqual([]);
   expect(await env.ASSETS.head(`characters/${id}`)).toBeNull();
 });
 

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { runInDurableObject } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { sha256Hex, toObjectId } from "../../src/base/ids.ts";
 import { canonicalJson } from "../../src/media/canonical-json.ts";
 import { publicKeys, signReceipt } from "../../src/signing/receipts.ts";
@@ -187,4 +187,18 @@ test("a deleted task has no receipt any more", async () => {
   expect((await readReceipt(id, account.key)).status).toBe(200);
   expect((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status).toBe(204);
   expect((await readReceipt(id, account.key)).status).toBe(404);
+});
+
+test("a task that is deleted while its receipt is signed has none, and none stays stored", async () => {
+  const account = await newAccount();
+  const id = await complete(account, images, { model: "imgA-4", prompt: unique() });
+  const sign = crypto.subtle.sign.bind(crypto.subtle);
+  const deleted: number[] = [];
+  vi.spyOn(crypto.subtle, "sign").mockImplementation(async (algorithm, key, data) => {
+    if (algorithm === "Ed25519") deleted.push((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status);
+    return sign(algorithm, key, data);
+  });
+  expect((await readReceipt(id, account.key)).status).toBe(404);
+  expect(deleted).toEqual([204]);
+  expect(await runInDurableObject(openObject(id), (_, { storage }) => storage.kv.get("receipt"))).toBeUndefined();
 });

@@ -110,6 +110,21 @@ export function dieAt(
   return { isDead: () => isDead, revive: () => spies.forEach((spy) => spy.mockRestore()) };
 }
 
+/** Runs `act` once, between the sandbox's answer to a poll of this operation and the arrival of the answer. */
+export function duringPoll(operation: string, act: () => Promise<unknown>): void {
+  const upstream = findPrototype(env.SANDBOX!);
+  const original = upstream["fetch"]!;
+  let isOver = false;
+  vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const answer = await original.apply(this, values);
+    const [url, init] = values as [url: string, init?: RequestInit];
+    if (isOver || url !== `http://sandbox/v1/operations/${operation}` || init?.method !== undefined) return answer;
+    isOver = true;
+    await act();
+    return answer;
+  });
+}
+
 export const openStub = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** The object crashes: stored data remains, memory and running calls are lost. */

@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
 import type { Work } from "../../src/tasks/work.ts";
-import { openStub } from "../support/faults.ts";
+import { bindings, duringPoll, openStub } from "../support/faults.ts";
 import {
   type Account,
   readBalance,
@@ -66,8 +66,68 @@ test("a task cancelled while its inputs are fetched is never submitted", async (
     return new Response("a video");
   });
   await deliver(id);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.error.code).toBe("cancelled");
   expect(await upstreamCalls(range)).toEqual([]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test.each<[string, NonNullable<Parameters<typeof script>[0]["polls"]>]>([
+  ["has made it", []],
+  ["has failed it", [{ failed: "provider_error" }]],
+  ["is at work", [{ progress: 40 }]],
+  ["does not answer", [500]],
+])("a task cancelled while its provider is polled stays cancelled, although the provider %s", async (_, polls) => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls });
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  const cancelled: number[] = [];
+  duringPoll(id, async () => cancelled.push((await cancel(account, id)).status));
+  for (let round = 0; round < 3; round++) {
+    await pass(id, 2);
+    await deliver(id);
+  }
+  expect(cancelled).toEqual([200]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  expect(await upstreamCalls(prompt)).not.toContain("download");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a task cancelled while its collection is about to be sent again stays cancelled", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image(prompt));
+  await deliver(id);
+  await pass(id, 2);
+  const statement = bindings.statement();
+  const original = statement["run"]!;
+  const cancelled: number[] = [];
+  vi.spyOn(statement, "run").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const isCount = (this as { statement: string }).statement.startsWith("INSERT INTO call_sum");
+    if (isCount && cancelled.length === 0) cancelled.push((await cancel(account, id)).status);
+    return original.apply(this, values);
+  });
+  await pass(id, 60);
+  await deliver(id);
+  expect(cancelled).toEqual([200]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  expect(await upstreamCalls(prompt)).not.toContain("download");
+});
+
+test("a task cancelled while the queue refuses its message stays cancelled, and is never submitted", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const cancelled: number[] = [];
+  vi.spyOn(bindings.queue(), "send").mockImplementationOnce(async (message) => {
+    cancelled.push((await cancel(account, (message as { taskId: string }).taskId)).status);
+    throw new Error("scripted fault");
+  });
+  const id = await submit(account, images, image(prompt));
+  await pass(id, 3);
+  expect(cancelled).toEqual([200]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  expect(await upstreamCalls(prompt)).toEqual([]);
 });
 
 /** The upstream accepts a start while its task is being cancelled. */

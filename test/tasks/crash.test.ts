@@ -184,11 +184,13 @@ test("a hold that its repeated submission uses while the wallet asks for its tas
   const account = await newAccount();
   const id = await crashAfterHold(account);
   const charge = { v: 1, taskId: id, accountId: account.id, keyId: account.keyId, kind: "image" as const, model: "imgA-4" };
+  const used: object[] = [];
   vi.spyOn(TaskObject.prototype, "tellWallet").mockImplementationOnce(async () => {
-    expect(await env.WALLETS.getByName(account.id).reserve(charge, price * 1e6, {})).toEqual({ answer: "reserved" });
+    used.push(await env.WALLETS.getByName(account.id).reserve(charge, price * 1e6, {}));
     return "gone";
   });
   await passOldHold(account);
+  expect(used).toEqual([{ answer: "reserved" }]);
   expect(await readBalance(account)).toMatchObject({ reserved: price });
 });
 
@@ -203,6 +205,22 @@ test("after the reservation of a task with an inline image: everything crashes, 
   await pass(await id, 31);
   await expectNothingLeft(account, await id);
   expect((await env.ASSETS.list({ prefix: `inputs/${await id}/` })).objects).toEqual([]);
+});
+
+test("a submission that its alarm gives up while its price is being held is refused, and nothing is held or made", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = nextTaskId();
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object
+  const { reserve } = WalletObject.prototype;
+  vi.spyOn(WalletObject.prototype, "reserve").mockImplementationOnce(async function (this: WalletObject, charge, ...values) {
+    const held = await reserve.call(this, charge, ...values);
+    await pass(charge.taskId, 11);
+    return held;
+  });
+  expect((await call(path, { key: account.key, body: { ...image(prompt), images: [toUri(png)] } })).status).toBe(503);
+  await expectNothingLeft(account, await id);
+  expect(await upstreamCalls(prompt)).toEqual([]);
 });
 
 test("a settlement that the wallet object acknowledged and lost is repeated when the hold is old", async () => {

@@ -4,11 +4,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
-import { crash, openStub } from "../support/faults.ts";
+import { crash, duringPoll, openStub } from "../support/faults.ts";
 import {
   type Account,
   readBalance,
   call,
+  cancel,
   deliver,
   finish,
   holdTime,
@@ -179,6 +180,23 @@ test("cancelling a task with two working providers cancels both, free of charge"
   await pass(id, 1);
   expect(await callsTo(prompt, "first")).toContain("cancel");
   expect(await callsTo(prompt, "second")).toContain("cancel");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
+test("a task cancelled while its earlier work is polled stays cancelled, although that work is made", async () => {
+  const { account, prompt, id } = await begin();
+  await script({ match: prompt, model: "first", polls: silent.slice(0, 6) });
+  await script({ match: prompt, model: "second", polls: [...running] });
+  await untilStarted(id, prompt, "second");
+  const cancelled: number[] = [];
+  duringPoll(id, async () => cancelled.push((await cancel(account, id)).status));
+  for (let round = 0; round < 6; round++) {
+    await pass(id, 8);
+    await deliver(id);
+  }
+  expect(cancelled).toEqual([200]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({ status: "failed", error: { code: "cancelled" } });
+  expect(await callsTo(prompt, "first")).not.toContain("download");
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
