@@ -57,6 +57,16 @@ test.each(Array.from({ length: 30 }, (_, at) => at + 1))("seed %i: a start at an
   }
 });
 
+test("a settlement charges at most what was held, and at least nothing", () => {
+  const book = new WalletBook();
+  for (const [at, charged] of [-1, 0, 100, 101].entries()) {
+    book.add({ taskId: `task_${at}`, keyId: "key_one", kind: "image", model: "m", held: 100, at });
+    book.settle(`task_${at}`, { charged, outcome: "completed", at });
+  }
+  expect(book.batch(10).entries.map(({ charged }) => charged)).toEqual([0, 0, 100, 100]);
+  expect(book.sums()).toEqual({ held: 0, owed: 200, tasks: 0 });
+});
+
 test("of a busy account, pages of two minutes stay in memory by their ids, and older ones not at all", () => {
   const book = new WalletBook();
   const first = (at: number) => `task_${at}`;

@@ -104,6 +104,19 @@ test("a restored database neither loses a credit nor takes a repeat for a new on
   expect((await readRow(account)).quota).toBe(1_200_001);
 });
 
+test("an account that owes still owes after its database was restored to a time before the debit", async () => {
+  const account = await newAccount(1);
+  await hold(account, 300_000);
+  const backup = await backUp();
+  await credit(account, newCredit(-900_000, "dispute"));
+  await restore(backup);
+  expect(await openWallet(account).audit()).toMatchObject({ isGrantRight: true });
+  expect(await readRow(account)).toMatchObject({ debt: 200_000 });
+  expect(await shown(account)).toMatchObject({ reserved: 300_000, shortfall: 200_000 });
+  await credit(account, newCredit(200_000));
+  expect((await hold(account, 1)).answer).toBe("insufficient");
+});
+
 test("an unused grant goes back at once, however little a debit has left of the quota", async () => {
   for (const left of [5_000, 1, 0, -5_000]) {
     const account = await newAccount(1);

@@ -71,6 +71,18 @@ test("without D1 a task's settlement waits for the object that lost its storage,
   await expectSound(account, [{ charge, amount: 1_000, charged: 700 }]);
 });
 
+test("a quota that is lowered while tasks may still claim their holds leaves what they claim", async () => {
+  const account = await newAccount(1);
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 1_000, {});
+  await lose(account);
+  expect(await openWallet(account).changeQuota(account.id, { quota: 500 })).toBe("changed");
+  await openWallet(account).settle(charge, 700, "completed", 1_000);
+  await openWallet(account).writeEnded();
+  expect(await readRow(account)).toMatchObject({ used: 700, granted: 300 });
+  expect((await openWallet(account).balances())[account.id]).toMatchObject({ used: 700, reserved: 0, shortfall: 200 });
+});
+
 test("an account's task objects report to its wallet, which lost its storage, what they hold and were charged", async () => {
   const account = await newAccount(1);
   const stranger = await newAccount(1);

@@ -192,3 +192,25 @@ test("a read of D1 while a key's quota is lowered does not raise it", async () =
   expect(answers).toEqual(["changed", { answer: "insufficient" }]);
   expect((await openWallet(account).balances([account.keyId]))[account.keyId]).toMatchObject({ quota: 500, reserved: 400 });
 });
+
+test.each([
+  [699, "below_use"],
+  [700, "changed"],
+])("what is settled while the account's quota is lowered to %i counts", async (quota, answer) => {
+  const account = await newAccount(1);
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 1_000, {});
+  const changed = await runInDurableObject(openWallet(account), (object) => {
+    const statement = bindings.statement();
+    const original = statement["run"]!;
+    vi.spyOn(statement, "run").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+      await object.settle(charge, 700, "completed");
+      return original.apply(this, values);
+    });
+    return object.changeQuota(account.id, { quota });
+  });
+  expect(changed).toBe(answer);
+  await openWallet(account).writeEnded();
+  expect((await openWallet(account).balances())[account.id]).toMatchObject({ used: 700, reserved: 0, shortfall: 0 });
+  expect(await openWallet(account).audit()).toMatchObject({ isGrantRight: true });
+});

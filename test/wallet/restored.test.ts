@@ -102,6 +102,18 @@ test("a database that is restored again meanwhile gets all entries from the begi
   expect(await openWallet(account).audit()).toMatchObject({ isGrantRight: true });
 });
 
+test("a restored database gets the entries of the last two days again", async () => {
+  const account = await newAccount(1);
+  await settleChats(account, 20);
+  await openWallet(account).writeEnded();
+  await restoreDatabase(account);
+  pass(47 * 3_600);
+  await settleChats(account, 1);
+  pass(5);
+  await wake(account);
+  expect(await readRow(account)).toMatchObject({ used: 21 * 40 });
+});
+
 test("a key keeps its used amount while the restored database lacks its entries", async () => {
   const account = await newAccount(1);
   await settleChats(account, 40);

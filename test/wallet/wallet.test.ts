@@ -236,7 +236,7 @@ test.each([false, true])("a grant whose answer is lost (done: %s) is not granted
   failOnce(bindings.statement(), "run", isDone);
   expect(await wallet.reserve(charge, 1_000, {})).toEqual({ answer: "unavailable" });
   expect(await wallet.reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
-  expect((await readRow(account)).granted).toBe(isDone ? 1_000 : 1_000);
+  expect((await readRow(account)).granted).toBe(1_000);
   expect(await wallet.audit()).toMatchObject({ isGrantRight: true, held: 1_000 });
 });
 
@@ -375,18 +375,16 @@ test("a database that is restored to an hour ago gets its lost entries again, an
   await spend();
   await spend(700);
   await env.DB.batch(
-    tables
-      .flatMap((name, at) => [
-        env.DB.prepare(`DELETE FROM ${name}`),
-        ...backup[at]!.map((row) =>
-          env.DB.prepare(
-            `INSERT INTO ${name} (${Object.keys(row).join()}) VALUES (${Object.keys(row)
-              .map(() => "?")
-              .join()})`,
-          ).bind(...Object.values(row)),
-        ),
-      ])
-      .filter((_, at) => at >= 0),
+    tables.flatMap((name, at) => [
+      env.DB.prepare(`DELETE FROM ${name}`),
+      ...backup[at]!.map((row) =>
+        env.DB.prepare(
+          `INSERT INTO ${name} (${Object.keys(row).join()}) VALUES (${Object.keys(row)
+            .map(() => "?")
+            .join()})`,
+        ).bind(...Object.values(row)),
+      ),
+    ]),
   );
   pass(5);
   await wake(account);
