@@ -221,6 +221,20 @@ test("payments of something else on the same account of Stripe, and of unknown a
   expect(await env.DB.prepare("SELECT count(*) AS n FROM credit WHERE account_id = 'acc_elsewhere'").first("n")).toBe(0);
 });
 
+test("an account opens at most thirty pages of Stripe in an hour", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const statuses = [];
+  for (let count = 0; count < 31; count++) statuses.push((await shop.order(account, 10)).status);
+  expect(statuses).toEqual([...Array.from({ length: 30 }, () => 201), 429]);
+  const { headers, body } = await shop.order(account, 10);
+  expect([body.error.code, headers.get("retry-after")]).toEqual(["rate_limit_exceeded", "3600"]);
+  expect(shop.stripe.sessions.size).toBe(30);
+  expect((await shop.order(await newAccount(1), 10)).status).toBe(201);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  expect((await shop.order(account, 10)).status).toBe(201);
+});
+
 test("a session that nobody paid expires; the event after a payment changes nothing", async () => {
   const shop = new Shop();
   const account = await newAccount(1);
@@ -265,7 +279,7 @@ test("an answer of Stripe that is lost opens no second session or customer", asy
   expect([shop.stripe.customers.size, shop.stripe.sessions.size]).toEqual([1, 3]);
 });
 
-test("refunds are debits, each once, and a refund that failed comes back", async () => {
+test("refunds are debits, each once, and one that failed or was canceled comes back", async () => {
   const shop = new Shop();
   const account = await newAccount(1);
   const intent = await shop.pay(account, 20);
@@ -278,13 +292,37 @@ test("refunds are debits, each once, and a refund that failed comes back", async
   shop.stripe.setRefund(failed.id, "failed");
   await shop.deliver();
   expect(await quota(account)).toBe(16);
+  const canceled = shop.stripe.refund(intent.id, 300);
+  await shop.deliver();
+  expect(await quota(account)).toBe(13);
+  shop.stripe.setRefund(canceled.id, "canceled");
+  await shop.deliver();
+  expect(await quota(account)).toBe(16);
   expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ refunded: 500, disputed: 0 }]);
   expect(Object.fromEntries(await credits(account))).toEqual({
     [`payment:${intent.id}`]: 20,
     [`refund:${part.id}`]: -5,
     [`refund:${failed.id}`]: -7,
     [`returned:${failed.id}`]: 7,
+    [`refund:${canceled.id}`]: -3,
+    [`returned:${canceled.id}`]: 3,
   });
+});
+
+test("a payment of which a part arrived adds that part, and no more than it added is taken back", async () => {
+  const shop = new Shop();
+  const account = await newAccount(1);
+  const intent = await shop.pay(account, 20);
+  for (const { type, data } of shop.stripe.events) if (type === "payment_intent.succeeded") data.object["amount_received"] = 1500;
+  await shop.deliver();
+  expect(await quota(account)).toBe(16);
+  shop.stripe.refund(intent.id, 300);
+  await shop.deliver();
+  expect(await quota(account)).toBe(13);
+  // The bank disputes the whole amount. 13 less 15: a debt of 2.
+  shop.stripe.dispute(intent.id);
+  await shop.deliver();
+  expect([await quota(account), await shortfall(account)]).toEqual([0, 2]);
 });
 
 test("payments that the operator has ended: nothing new is paid, and what was paid is credited, refunded and disputed", async () => {
@@ -329,11 +367,12 @@ test("a dispute takes the quota below use, then nothing is accepted until it is 
   expect(await listPaid(env.DB, account.id, { limit: 10 })).toMatchObject([{ disputed: 0 }]);
 });
 
-test("an inquiry takes nothing, a lost dispute stays taken", async () => {
+test("an inquiry and a dispute that a refund prevented take nothing, a lost dispute stays taken", async () => {
   const shop = new Shop();
   const account = await newAccount(1);
   const [asked, lost] = [await shop.pay(account, 10), await shop.pay(account, 20)];
   const inquiry = shop.stripe.dispute(asked.id, "warning_needs_response");
+  shop.stripe.dispute(asked.id, "prevented");
   const dispute = shop.stripe.dispute(lost.id);
   await shop.deliver();
   expect(await quota(account)).toBe(11);

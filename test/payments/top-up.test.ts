@@ -372,7 +372,10 @@ test.each(["paid", "declined"])(
 test.each([
   [{ threshold: 5, amount: 1, ceiling: 30 }, "range", "amount"],
   [{ threshold: 11, amount: 10, ceiling: 30 }, "range", "threshold"],
+  [{ threshold: 0, amount: 10, ceiling: 30 }, "range", "threshold"],
+  [{ threshold: 5, amount: 2001, ceiling: 3000 }, "range", "amount"],
   [{ threshold: 5, amount: 10, ceiling: 9 }, "range", "ceiling"],
+  [{ threshold: 5, amount: 10, ceiling: 200_001 }, "range", "ceiling"],
   [{ threshold: 5, amount: 10.001, ceiling: 30 }, "step", "amount"],
   [{ threshold: 5, amount: 10, ceiling: 30.001 }, "step", "ceiling"],
 ])("settings that would loop or cannot be paid are refused: %j", async (settings, refused, field) => {

@@ -159,15 +159,15 @@ export class StripeEmulator {
     return refund;
   }
 
-  setRefund(id: string, status: "succeeded" | "failed"): void {
+  setRefund(id: string, status: "succeeded" | "failed" | "canceled"): void {
     const refund = this.refunds.get(id)!;
     refund["status"] = status;
     this.#emit("refund.updated", refund);
     if (status === "failed") this.#emit("refund.failed", refund);
   }
 
-  /** The bank of a payer disputes a payment, or only inquires. */
-  dispute(intentId: string, status: "needs_response" | "warning_needs_response" = "needs_response"): StripeObject {
+  /** The bank of a payer disputes a payment, or only inquires; a refund may have prevented the dispute. */
+  dispute(intentId: string, status: "needs_response" | "warning_needs_response" | "prevented" = "needs_response"): StripeObject {
     const { amount, currency } = this.intents.get(intentId)!;
     const dispute = { id: this.#id("dp"), object: "dispute", created: seconds(), payment_intent: intentId, amount, currency, status };
     this.disputes.set(dispute.id, dispute);
