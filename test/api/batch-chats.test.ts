@@ -302,6 +302,19 @@ test("chats of batches leave half of what an account may have open to others, li
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
 });
 
+test("a line whose id the wallet has closed gets another id", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: [line("image"), chat("chat", unique())] });
+  await wake(id);
+  const assigned = await runInDurableObject(stubOf(id), (_, { storage }) =>
+    new BatchStore(storage).page(0)!.assigned.map((one) => one![0]),
+  );
+  const { id: accountId, keyId } = account;
+  for (const taskId of assigned)
+    await env.WALLETS.getByName(accountId).settle({ taskId, accountId, keyId, kind: "chat", model: "textA-1" }, 0, "refused");
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 2 } });
+});
+
 test("chats with large files wait for memory as long as it takes, however many batches of an account have them", async () => {
   const account = await newAccount();
   const picture = new Uint8Array(5 * 1024 * 1024);

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as fc from "fast-check";
 import { unzipSync } from "fflate";
+import { BatchInput } from "../../src/api/batches/input.ts";
 import { BatchObject } from "../../src/api/batches/object.ts";
 import { BatchRun } from "../../src/api/batches/run.ts";
 import { BatchStore } from "../../src/api/batches/state.ts";
@@ -363,6 +364,9 @@ test("a batch that waits for open tasks of its account asks less and less often"
     vi.setSystemTime(Math.max(Date.now(), next!));
   }
   expect(asked.mock.calls.length).toBeLessThan(120);
+  // However long it waits, no line fails for it.
+  vi.setSystemTime(Date.now() + 25 * 3_600_000);
+  await wake(id);
   vi.restoreAllMocks();
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 1 } });
 });
@@ -696,6 +700,22 @@ test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails
   expect(results.find(({ task }) => task === second)).toMatchObject({ status: "failed", cost: { charged: 0 } });
   expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(409);
   expect((await readBalance(account)).used).toBeCloseTo(price);
+});
+
+test("a line that is being checked when its batch is cancelled makes no task", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(1) });
+  await wake(id);
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const read = BatchInput.prototype.line;
+  const cancelled: number[] = [];
+  vi.spyOn(BatchInput.prototype, "line").mockImplementationOnce(async function (this: BatchInput, n) {
+    cancelled.push((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status);
+    return read.call(this, n);
+  });
+  const made = vi.spyOn(TaskObject.prototype, "create");
+  expect(await run(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 0, failed: 1 } });
+  expect([cancelled, made.mock.calls.length]).toEqual([[200], 0]);
 });
 
 test("a batch whose object crashes right after it was cancelled cancels its queued tasks all the same", async () => {
