@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { openDestination, sealDestinations } from "../../src/db/destinations.ts";
 import { accessKeyId, buckets, hurryAttempts, type Mode, origin, secretAccessKey, setDestination } from "../support/bucket.ts";
+import { bindings } from "../support/faults.ts";
 import { type Account, call, holdTime, newAccount } from "../support/gateway.ts";
 
 holdTime();
@@ -70,6 +71,20 @@ test("after a rotation of SEALING_KEY secrets are sealed again, and open without
     for (const name of ["shop", "archive"]) expect((await openDestination(alone, id, name))?.secret).toBe(secretAccessKey);
   const back = { DB: env.DB, SEALING_KEY: env.SEALING_KEY, SEALING_KEY_OLD: "another secret" };
   await sealDestinations(back, "", undefined);
+});
+
+test("a destination that is replaced while secrets are sealed again keeps its new secret", async () => {
+  const account = await newAccount();
+  await setDestination(account);
+  const database = bindings.database();
+  const original = database["batch"]!;
+  vi.spyOn(database, "batch").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    await setDestination(account, { secret_access_key: "a-newer-secret" });
+    return original.apply(this, values);
+  });
+  const rotated = { DB: env.DB, SEALING_KEY: "another secret", SEALING_KEY_OLD: env.SEALING_KEY };
+  await sealDestinations(rotated, account.id.slice(0, -1), account.id);
+  expect((await openDestination(env, account.id, "shop"))?.secret).toBe("a-newer-secret");
 });
 
 test("destinations belong to their account", async () => {

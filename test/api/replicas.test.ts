@@ -144,6 +144,22 @@ test("a narrower scope, a lowered quota, and a disabled and enabled account take
   expect(await readStatus(account)).toBe(200);
 });
 
+test("a look-up that began before its key was deleted answers its own request, and is not cached", async () => {
+  const account = await known();
+  const namespace = bindings.namespace();
+  const original = namespace["getByName"] as unknown as (id: unknown) => ReturnType<typeof openWallet>;
+  vi.spyOn(namespace, "getByName").mockImplementationOnce(function (this: unknown, id: unknown) {
+    const wallet = original.call(this, id);
+    const checkKeys = async (...seen: Parameters<typeof wallet.checkKeys>) => {
+      const checked = await wallet.checkKeys(...seen);
+      await asAdmin(`/keys/${account.keyId}`, { method: "DELETE" });
+      return checked;
+    };
+    return { checkKeys } as never;
+  });
+  expect([await readStatus(account), await readStatus(account)]).toEqual([200, 401]);
+});
+
 test("an erased account's keys are refused at once", async () => {
   const account = await known();
   await asAdmin(`/accounts/${account.id}`, { method: "DELETE" });
@@ -180,6 +196,24 @@ test("an object whose storage was lost learns the revision from the primary", as
   await deleteElsewhere(account);
   await runInDurableObject(openWallet(account), (_, { storage }) => void storage.kv.delete("keys"));
   await crash(openWallet(account));
+  expect(await readStatus(account)).toBe(401);
+});
+
+test("a change that is announced while such an object reads the revision is not forgotten", async () => {
+  const account = await known();
+  await runInDurableObject(openWallet(account), (_, { storage }) => void storage.kv.delete("keys"));
+  await crash(openWallet(account));
+  const statement = bindings.statement();
+  const original = statement["first"]!;
+  const read: unknown[] = [];
+  vi.spyOn(statement, "first").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    read.push(await original.apply(this, values));
+    await deleteElsewhere(account);
+    return read[0];
+  });
+  await readStatus(account);
+  expect(read).toEqual([expect.any(Number)]);
+  wait(8_000);
   expect(await readStatus(account)).toBe(401);
 });
 

@@ -67,6 +67,11 @@ test("what was sealed before rotations opens a month after them, and counts as n
   await expect(openSealed({ SEALING_KEY: "second" }, "acc_1", sealed)).rejects.toThrow("another SEALING_KEY");
 });
 
+test("the same text is sealed differently each time", async () => {
+  const env = { SEALING_KEY: "first" };
+  expect(await seal(env, "acc_1", "whsec_secret")).not.toBe(await seal(env, "acc_1", "whsec_secret"));
+});
+
 test("what release 0.2.0 sealed under ASSET_SIGNING_SECRET opens, also after it was rotated, and is sealed anew", async () => {
   const sealed = await seal({ SEALING_KEY: "first" }, "acc_1", "whsec_secret");
   at(30 * day);

@@ -4,7 +4,8 @@ import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, test, vi } from "vitest";
 import { testEvent } from "../../src/api/schema/callbacks.ts";
-import { readWebhook } from "../../src/db/webhooks.ts";
+import { readWebhook, sealSecrets } from "../../src/db/webhooks.ts";
+import { bindings } from "../support/faults.ts";
 import { call, holdTime, newAccount } from "../support/gateway.ts";
 import { hangs, hurryTimeouts, ok, receivers, readSecret, setEndpoint } from "../support/receiver.ts";
 
@@ -105,6 +106,21 @@ test("the first rotation of an account is repeatable too, and a bad idempotency 
   for (const bad of ["", "x".repeat(256)])
     expect(await rotate(bad)).toMatchObject({ status: 400, body: { error: { param: "Idempotency-Key" } } });
   expect(await readSecret(account)).toBe(answers[0]);
+});
+
+test("a secret that is replaced while secrets are sealed again stays replaced", async () => {
+  const account = await newAccount();
+  const first = await readSecret(account);
+  const database = bindings.database();
+  const original = database["batch"]!;
+  let second = "";
+  vi.spyOn(database, "batch").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    second = (await call("/v1/webhook_secret", { key: account.key, method: "POST" })).body.secret as string;
+    return original.apply(this, values);
+  });
+  const rotated = { DB: env.DB, SEALING_KEY: "another secret", SEALING_KEY_OLD: env.SEALING_KEY };
+  await sealSecrets(rotated, account.id.slice(0, -1), 1);
+  expect(await readWebhook(env, account.id)).toMatchObject({ secret: second, oldSecret: first });
 });
 
 test("a test event is signed and sent at once, and the answer contains its outcome", async () => {

@@ -142,9 +142,9 @@ test("every special IPv4 range is refused at both of its ends", () => {
 test("IPv6 addresses outside the public ranges are refused, including those that embed an IPv4 address", () => {
   sameForAll(
     hosts(`
-      :: ::1 0:0:0:0:0:0:0:1 fc00::1 fdff::1 fe80::1 febf::1 fec0::1 ff02::1 2001:db8::1 3fff::1 100::1 ::ffff:127.0.0.1
+      :: ::1 0:0:0:0:0:0:0:1 fc00::1 fdff::1 fe80::1 febf::1 fec0::1 ff02::1 2001:db8::1 3fff::1 3fff:fff::1 100::1 ::ffff:127.0.0.1
       ::ffff:8.8.8.8 ::ffff:7f00:1 ::127.0.0.1 ::ffff:0:127.0.0.1 64:ff9b::127.0.0.1 64:ff9b:1::1 2002:7f00:1::
-      2002:0808:0808:: 2001::1 2001:0:7f00:1:: 2001:2::1 2001:10::1 2001:1ff::1 4000::1 1fff::1
+      2002:0808:0808:: 2002:ffff:ffff:: 2001::1 2001:0:7f00:1:: 2001:2::1 2001:10::1 2001:1ff::1 4000::1 1fff::1
     `).map((host) => `https://[${host}]/`),
     "host",
   );
@@ -154,7 +154,7 @@ test("names of private networks, of the local machine and of the gateway are ref
   sameForAll(
     hosts(`
       localhost localhost. LOCALHOST db a.localhost printer.local printer.local. metadata.google.internal x.home.arpa
-      host.docker.internal nas.lan wiki.corp localhost.localdomain a..b.com example.com.. .example.com example.123abc
+      host.docker.internal nas.lan wiki.corp wiki.intranet db.private router.home localhost.localdomain a..b.com example.com.. .example.com example.123abc
       gateway.example.com GATEWAY.example.com. assets.example.net
     `).map((host) => `http://${host}/`),
     "host",
