@@ -59,6 +59,16 @@ test("a stream that ends after a finish_reason is complete without [DONE], one t
   expect(cut.fault).toBeInstanceOf(Error);
 });
 
+test("a usage report without tokens is a placeholder, and tokens that only its total has count as the answer's", () => {
+  const report = (usage: object) => translate(`${oneLine("1234")}data: ${JSON.stringify({ choices: [], usage })}\n\n${done}`).usage;
+  const placeholder = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  expect(report(placeholder)).toMatchObject({ promptTokens: 1, completionTokens: 4 });
+  expect(report({ ...placeholder, prompt_tokens: 3, completion_tokens: 5, total_tokens: 50 })).toMatchObject({
+    promptTokens: 3,
+    completionTokens: 47,
+  });
+});
+
 test("comments are passed on without their text, also from within an event", () => {
   const [first = "", ...others] = multiLine("1").split("\n");
   const { text, said } = translate(`: upstream 9\n\n${first}\n: upstream 9\n${others.join("\n")}${done}`);

@@ -49,6 +49,22 @@ test("images, audio and files have upper bounds of their own", () => {
   expect(withPart({ type: "file", file: { file_data: "AAAA" } })).toBe(1_050_000);
 });
 
+test("what makers' templates add counts: 16 tokens for each message, 512 for tools or a schema, and 32 for each tool", () => {
+  // Without forwarded fields, whose bytes count beside it.
+  const count = (body: object) => chatReservation(price, chatBody().parse({ messages: [message], ...body }), {}).promptTokens;
+  const own = 16 + '{"role":"user"}'.length + "hi".length;
+  expect([count({}), count({ messages: [message, message] })]).toEqual([16 + "{}".length + own, 16 + "{}".length + 2 * own]);
+  const tool = { type: "function", function: { name: "f" } };
+  const more = [
+    { tools: [tool] },
+    { tools: [tool, tool] },
+    { functions: [{ name: "f" }] },
+    { tools: [tool], functions: [{ name: "f" }] },
+    { response_format: { type: "json_object" } },
+  ];
+  expect(more.map((body) => count(body) - count({}))).toEqual([544, 576, 544, 576, 512]);
+});
+
 test("the answer's limit is the smaller of the two given limits, by default 4096", () => {
   const limits = [
     {},

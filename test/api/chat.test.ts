@@ -300,6 +300,14 @@ test.each([false, true])(
   },
 );
 
+test("if the wallet's answers are lost while a chat is reserved, the answer is 503 and what it held is released", async () => {
+  const account = await newAccount();
+  failWalletOnce(account, "reserve", true, 4); // in the shared call, and three times alone
+  expect((await call(path, { key: account.key, body: chat("hi") })).status).toBe(503);
+  expect(await env.WALLETS.getByName(account.id).unwritten()).toHaveLength(1);
+  expect(await settledBalance(account)).toMatchObject({ reserved: 0, used: 0 });
+});
+
 test("the first chat of an account waits for D1 twice: for its key, read with its money, and for a grant", async () => {
   const account = await newAccount();
   expect((await call(path, { key: (await newAccount()).key, body: chat("hi") })).status).toBe(200); // counts the route's first answer
