@@ -83,6 +83,20 @@ test("a quota that is lowered while tasks may still claim their holds leaves wha
   expect((await openWallet(account).balances())[account.id]).toMatchObject({ used: 700, reserved: 0, shortfall: 200 });
 });
 
+test("a key whose lost holds exceed its quota is charged for them all the same", async () => {
+  const account = await newAccount(1, 0.001);
+  const charges = [newCharge(account), newCharge(account)];
+  for (const charge of charges) {
+    expect(await openWallet(account).reserve(charge, 1_000, {})).toEqual({ answer: "reserved" });
+    await lose(account);
+  }
+  for (const charge of charges) await openWallet(account).settle(charge, 900, "completed", 1_000);
+  await openWallet(account).writeEnded();
+  expect(await readRow(account)).toMatchObject({ used: 1_800 });
+  expect((await openWallet(account).balances([account.keyId]))[account.keyId]).toMatchObject({ quota: 1_800, used: 1_800 });
+  expect(await openWallet(account).reserve(newCharge(account), 1, {})).toEqual({ answer: "insufficient" });
+});
+
 test("an account's task objects report to its wallet, which lost its storage, what they hold and were charged", async () => {
   const account = await newAccount(1);
   const stranger = await newAccount(1);

@@ -156,6 +156,16 @@ test("a key's quota limits to the millionth; with an unlimited one only the acco
   expect([whole!.quota, whole!.reserved, key!.quota, key!.reserved]).toEqual([null, 500, 500, 500]);
 });
 
+test("what was charged counts for a key's quota before D1 has it", async () => {
+  const account = await newAccount(null, 0.0005);
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 400, {});
+  await openWallet(account).settle(charge, 300, "completed");
+  expect(await openWallet(account).reserve(newCharge(account), 201, {})).toEqual({ answer: "insufficient" });
+  expect(await openWallet(account).reserve(newCharge(account), 200, {})).toEqual({ answer: "reserved" });
+  expect(await readEntries(account)).toEqual([]);
+});
+
 test("too many open tasks are refused, of the account and of a key; chats do not count", async () => {
   const account = await newAccount();
   const wallet = openWallet(account);
