@@ -1,0 +1,154 @@
+/** Images of batches whose makers are busy: they wait without a charge or a failure, as their batch's chats do. Contract 16. */
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { BatchObject } from "../../../src/api/batches/object.ts";
+import { BatchStore } from "../../../src/api/batches/state.ts";
+import { begin, forget, line, openTasks, price, readResults, show, stubOf, wake } from "../../support/batches.ts";
+import { crash, failOnce } from "../../support/faults.ts";
+import {
+  type Account,
+  alarm,
+  call,
+  deliver,
+  finish,
+  holdTime,
+  newAccount,
+  readBalance,
+  unique,
+  upstreamCalls,
+} from "../../support/gateway.ts";
+import { ok, receivers } from "../../support/receiver.ts";
+
+beforeEach(holdTime);
+afterEach(() => void vi.useRealTimers());
+
+/** Refuses the starts of prompts with this word as busy while `isBusy`; returns their times. */
+function refuseStarts(word: string, isBusy: () => boolean): number[] {
+  const asked: number[] = [];
+  const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object below
+  const original = upstream.fetch;
+  vi.spyOn(upstream, "fetch").mockImplementation(async function (this: unknown, ...values: Parameters<Fetcher["fetch"]>) {
+    const request = new Request(...values);
+    const isStart = request.method === "POST" && request.url === "http://sandbox/v1/operations";
+    if (!isStart || !(await request.clone().text()).includes(word)) return original.apply(this, [request]);
+    asked.push(Date.now());
+    return isBusy() ? new Response(null, { status: 429, headers: { "retry-after": "30" } }) : original.apply(this, [request]);
+  });
+  return asked;
+}
+
+/** Runs the alarms of the batch and its tasks as they come, for at most so many hours. */
+async function pass(account: Account, id: string, hours: number): Promise<void> {
+  for (const until = Date.now() + hours * 3_600_000; Date.now() < until && (await show(account, id)).status === "in_progress";) {
+    await wake(id);
+    for (const task of await openTasks(account)) await finish(account, task);
+    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+    vi.setSystemTime(Math.max(Date.now(), next ?? 0));
+  }
+}
+
+const allTasks = async ({ key }: Account): Promise<string[]> =>
+  (await call("/v1/tasks?limit=100", { key })).body.data.map(({ id }: { id: string }) => id);
+
+const images = (word: string, count: number, more: object = {}) =>
+  Array.from({ length: count }, (_, at) => line(`${word}-${at}`, { prompt: `${word} ${at}`, ...more }));
+
+test("images wait for hours while their makers are busy, at no cost; other models do not, and each is made and charged once", async () => {
+  const account = await newAccount();
+  const hook = "https://hooks.example.com/line";
+  const calls = receivers({ [hook]: ok });
+  const word = unique();
+  let isBusy = true;
+  const asked = refuseStarts(word, () => isBusy);
+  const requests = [...images(word, 4, { callback_url: hook, reference: "order" }), ...images(unique(), 4, { model: "imgB-4o-image" })];
+  const id = await begin(account, { requests, concurrency: 3, max_cost: 4 * price + 4 * 0.04 });
+  await wake(id);
+  await pass(account, id, 1.5);
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 4, failed: 0 } });
+  // Each waits for five minutes, one at a time, and they begin less and less often.
+  expect(asked.length).toBeLessThan(300);
+  expect((await readBalance(account)).reserved).toBeLessThanOrEqual(price + 1e-9);
+  await crash(stubOf(id));
+  isBusy = false;
+  await pass(account, id, 1);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 8, failed: 0 } });
+  expect(await readBalance(account)).toMatchObject({ used: expect.closeTo(4 * price + 0.16, 9), reserved: 0 });
+  const [sums] = (await call("/v1/usage?group_by=key", { key: account.key })).body.data;
+  expect(sums).toMatchObject({ completed: 8, failed: 0, returned: 0 });
+  const named = (await call("/v1/usage?group_by=reference", { key: account.key })).body.data;
+  expect(named).toMatchObject(["order", null].map((reference) => ({ reference, completed: 4, failed: 0, returned: 0 })));
+  const results = await readResults(account, id);
+  expect(new Set(results.map(({ task }) => task)).size).toBe(8);
+  for (const task of await allTasks(account)) await deliver(task, "gateway-notify");
+  expect(calls.map(({ url, body }) => [url, JSON.parse(body).type])).toEqual(Array.from({ length: 4 }, () => [hook, "task.completed"]));
+  const events = (await call("/v1/events", { key: account.key })).body.data as { type: string }[];
+  expect(events.map(({ type }) => type)).toEqual(Array.from({ length: 8 }, () => "task.completed"));
+});
+
+test("after a day of busy makers the rest of the model's images fail unasked, and the batch ends", async () => {
+  const account = await newAccount();
+  const word = unique();
+  const asked = refuseStarts(word, () => true);
+  const id = await begin(account, { requests: images(word, 3), concurrency: 1 });
+  await wake(id);
+  await pass(account, id, 0.2);
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { failed: 0 } });
+  for (const task of await openTasks(account)) await finish(account, task);
+  await runInDurableObject(stubOf(id), (_, { storage }) => {
+    const store = new BatchStore(storage);
+    const [kind] = Object.keys(store.current.refused!);
+    store.write({ ...store.current, refused: { [kind!]: Date.now() - 86_400_000 } });
+  });
+  await forget(id);
+  const before = asked.length;
+  await pass(account, id, 1);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 0, failed: 3 } });
+  expect((await readResults(account, id)).map(({ error, task }) => [error!.code, task])).toEqual(
+    Array.from({ length: 3 }, () => ["unavailable", undefined]),
+  );
+  // One line has found out.
+  expect(asked.length - before).toBeLessThan(30);
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test("cancelling a batch cancels its images that wait for busy makers", async () => {
+  const account = await newAccount();
+  const word = unique();
+  let isBusy = true;
+  const asked = refuseStarts(word, () => isBusy);
+  const id = await begin(account, { requests: images(word, 3), concurrency: 2 });
+  await wake(id);
+  await wake(id);
+  for (const task of await openTasks(account)) await finish(account, task, 2);
+  expect(asked.length).toBeGreaterThan(1);
+  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
+  isBusy = false;
+  const before = asked.length;
+  for (let turn = 0; turn < 3; turn++) await wake(id);
+  expect(await show(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 0, failed: 3 } });
+  expect(asked.length).toBe(before);
+  expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
+});
+
+test.each([true, false])("a lost report of busy makers makes the line once: taken %s", async (isTaken) => {
+  const account = await newAccount();
+  const word = unique();
+  let isBusy = true;
+  const asked = refuseStarts(word, () => isBusy);
+  const id = await begin(account, { requests: images(word, 2), concurrency: 2 });
+  await wake(id);
+  await wake(id);
+  failOnce(BatchObject.prototype as never, "lineEnded", isTaken, 2);
+  await pass(account, id, 0.5);
+  isBusy = false;
+  // The report is repeated also when the line has begun again.
+  for (const task of await allTasks(account)) await alarm(task);
+  await pass(account, id, 1);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 2, failed: 0 } });
+  expect((await upstreamCalls(word)).filter((name) => name === "start")).toHaveLength(2);
+  expect(asked.length).toBeGreaterThan(10);
+  expect(await readBalance(account)).toMatchObject({ used: expect.closeTo(2 * price, 9), reserved: 0 });
+});
