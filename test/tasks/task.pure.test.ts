@@ -126,6 +126,23 @@ test("a record says whether a consumer may have left files that it does not name
   expect([starting, polling, collecting, completed].map(({ isTidy }) => isTidy)).toEqual([true, true, true, true]);
 });
 
+test("work that its maker may have made is booked at its cost, also if the task fails", () => {
+  const priced = (task: OpenTask): OpenTask => ({
+    ...task,
+    submission: { ...submission, routes: submission.routes.map((route) => ({ ...route, cost: { image: 0.02 } })) },
+  });
+  const costs = (task: Task) => Object.values(task.costs ?? {});
+  const expired = [starting, lapsed, queued, polling].map((task) => costs(outcomes.expired(priced(task), start + 120_000)));
+  expect(expired).toEqual([[40_000], [40_000], [], []]);
+  const fault = { reason: "404", retryable: false };
+  const ends = [
+    outcomes.collectFailed(priced(collecting), fault, start + 5_000),
+    outcomes.leaseExpired(priced(unrepeatable), start + 60_000),
+  ];
+  expect(ends.map(({ status }) => status)).toEqual(["failed", "failed"]);
+  expect(ends.map(costs)).toEqual([[40_000], [40_000]]);
+});
+
 test("a lease is valid for its holder, until the task is final", () => {
   expect(transitions.leased(starting, "lease-1")).toBe(starting);
   expect(transitions.leased(starting, "lease-2")).toBeUndefined();
