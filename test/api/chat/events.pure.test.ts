@@ -59,10 +59,11 @@ test("a stream that ends after a finish_reason is complete without [DONE], one t
   expect(cut.fault).toBeInstanceOf(Error);
 });
 
-test("a usage report without tokens is a placeholder, and tokens that only its total has count as the answer's", () => {
+test("a usage report without tokens or with more than a chat can have is ignored, and tokens that only its total has count as the answer's", () => {
   const report = (usage: object) => translate(`${oneLine("1234")}data: ${JSON.stringify({ choices: [], usage })}\n\n${done}`).usage;
   const placeholder = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-  expect(report(placeholder)).toMatchObject({ promptTokens: 1, completionTokens: 4 });
+  for (const ignored of [placeholder, { prompt_tokens: 1e12, completion_tokens: 5 }, { prompt_tokens: 3, completion_tokens: 1e12 }])
+    expect(report(ignored)).toMatchObject({ promptTokens: 1, completionTokens: 4 });
   expect(report({ ...placeholder, prompt_tokens: 3, completion_tokens: 5, total_tokens: 50 })).toMatchObject({
     promptTokens: 3,
     completionTokens: 47,
