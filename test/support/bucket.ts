@@ -74,7 +74,8 @@ const untilAborted = (signal: AbortSignal) =>
   });
 
 async function answer(bucket: Bucket, url: URL, init: RequestInit): Promise<Response> {
-  const { method = "GET", body, signal } = init;
+  const { method = "GET", body, signal, redirect } = init;
+  if (redirect !== "manual") throw new Error("a redirect could lead to any host");
   const headers = new Headers(init.headers as Record<string, string>);
   const [, name, ...rest] = url.pathname.split("/");
   const key = decodeURIComponent(rest.join("/"));

@@ -24,6 +24,7 @@ import {
 } from "../../support/gateway.ts";
 import { callBack, findCallback, ok, readSecret, verified } from "../../support/receiver.ts";
 import type { Task } from "../../../src/tasks/record.ts";
+import { WalletObject } from "../../../src/wallet/object.ts";
 
 holdTime();
 
@@ -348,6 +349,23 @@ test("the receiver gets task.completed, then task.delivered, each with its own i
   const rest = await call(`/v1/events?after=${data[2].id}`, { key: account.key });
   expect(rest.body.data).toEqual(data.slice(3));
   expect((await call(`/v1/events?limit=2&after=${data[0].id}`, { key: account.key })).body.data).toEqual(data.slice(1, 3));
+});
+
+test("a task that is deleted while its delivery is noted stays deleted", async () => {
+  const account = await withShop();
+  buckets([origin]);
+  const id = await complete(account, images, toShop());
+  // oxlint-disable-next-line typescript/unbound-method -- called with its object
+  const { noteDelivery } = WalletObject.prototype;
+  const deleted: number[] = [];
+  vi.spyOn(WalletObject.prototype, "noteDelivery").mockImplementationOnce(async function (this: WalletObject, ...values) {
+    deleted.push((await call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" })).status);
+    return noteDelivery.apply(this, values);
+  });
+  await alarm(id);
+  await alarm(id);
+  expect(deleted).toEqual([204]);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(404);
 });
 
 test("the owner delivers again: at once after a failure, everything if all had arrived, with one event of the last outcome", async () => {
