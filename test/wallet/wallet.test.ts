@@ -364,6 +364,24 @@ test("a daily budget includes held and charged amounts, and starts at zero the n
   expect(await openWallet(account).reserve(newCharge(account), 5_000, {})).toMatchObject({ answer: "budget" });
 });
 
+test("a new day's budget counts from its first millisecond, and nothing of the day before", async () => {
+  const account = await newAccount(null);
+  const midnight = Math.ceil(Date.now() / 86_400_000 + 1) * 86_400_000;
+  vi.setSystemTime(midnight - 1);
+  await openWallet(account).changeBudget(account.keyId, { amount: 1_000, window: "day" });
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 300, {});
+  await openWallet(account).settle(charge, 200, "completed");
+  vi.setSystemTime(midnight);
+  const next = newCharge(account);
+  await openWallet(account).reserve(next, 50, {});
+  await openWallet(account).settle(next, 50, "completed");
+  const spent = async () => (await openWallet(account).balances([account.keyId]))[account.keyId]!.budget?.spent;
+  expect(await spent()).toBe(50);
+  await openWallet(account).writeEnded();
+  expect(await spent()).toBe(50);
+});
+
 test("a database that is restored to an hour ago gets its lost entries again, and the object its grant", async () => {
   const account = await newAccount(1);
   const wallet = openWallet(account);
