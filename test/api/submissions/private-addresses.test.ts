@@ -1,5 +1,6 @@
 /** Callers' URLs that point to private networks, in every field that accepts a URL: refused at once, and never requested. Contract 6. */
 
+import "../../support/alone.ts";
 import { expect, test, vi } from "vitest";
 import { bindings } from "../../support/faults.ts";
 import { readBalance, call, holdTime, newAccount } from "../../support/gateway.ts";
