@@ -194,7 +194,7 @@ export const consolePages: ConsolePage[] = [
 ];
 
 /** Languages whose letters are wider or taller than English ones. */
-export const otherLanguages = ["zh", "ja"] as const;
+export const otherLanguages = ["zh", "ko", "ja"] as const;
 
 /** Opens the current page in another language and returns the status: the answer of a form may not be there. */
 export async function speak(page: Page, language: string): Promise<number | undefined> {

@@ -61,7 +61,7 @@ export default {
     admin_health_down: "중단",
     admin_margins: "마진",
     admin_margin_chart: "일별 매출과 비용",
-    admin_margin_csv: "이 마진을 CSV로 다운로드",
+    admin_margin_csv: "이 마진을 CSV 파일로 다운로드",
     admin_margin: "마진율",
     admin_margin_revenue: "매출",
     admin_margin_cost: "비용",

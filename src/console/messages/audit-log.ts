@@ -146,7 +146,7 @@ export default {
     audit_filter: "필터",
     audit_none: "일치하는 기록이 없습니다.",
     audit_kept: "운영자가 달리 정하지 않으면 400일 동안 보관됩니다. 여기의 내용은 변경할 수 없습니다.",
-    audit_csv: "로그를 CSV로 다운로드",
+    audit_csv: "로그를 CSV 파일로 다운로드",
     audit_money: "금액",
     actor_operator: "운영자",
     act_signed_in: "로그인",

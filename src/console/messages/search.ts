@@ -83,7 +83,7 @@ export default {
     search_do_invite: "구성원 초대",
     search_do_top_up: "잔액 충전",
     search_do_destination: "파일 전달 대상 추가",
-    search_do_csv: "청구 내역을 CSV로 다운로드",
+    search_do_csv: "청구 내역을 CSV 파일로 다운로드",
   },
   ja: {
     search: "検索",

@@ -182,7 +182,7 @@ export default {
     usage_limit_month: "한 달 {amount}",
     usage_limit_once: "총 {amount}",
     usage_of_key: "키 “{name}”",
-    usage_csv: "{days}일간의 모든 청구를 CSV로 다운로드",
+    usage_csv: "{days}일간의 모든 청구를 CSV 파일로 다운로드",
     usage_last_week: "7일간 지출",
     usage_spent_in: "{days}일간 지출",
     usage_others: "기타",
