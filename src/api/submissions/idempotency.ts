@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: checking it, comparing bodies, and finding the task of an earlier request. */
+/** `Idempotency-Key` of submissions: comparing bodies, and finding the task of an earlier request. */
 
 import { ApiError } from "../../base/errors.ts";
 import { type Caller, isOthers } from "../../db/callers.ts";
