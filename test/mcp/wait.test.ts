@@ -2,10 +2,11 @@
 
 import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
-import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique } from "../support/gateway.ts";
+import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, unique, shortenPauses } from "../support/gateway.ts";
 import { callTool, connect, type Era } from "./client.ts";
 
 holdTime();
+shortenPauses();
 
 /** The account's only task, as soon as it exists. */
 const onlyTask = async ({ key }: Account) =>

@@ -3,10 +3,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
 import { change, set, videoHead } from "../media/videos.ts";
-import { type Account, readBalance, call, finish, holdTime, newAccount, script } from "../support/gateway.ts";
+import { type Account, readBalance, call, finish, holdTime, newAccount, script, shortenPauses } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
 holdTime();
+shortenPauses();
 
 /** No video stays stored after its task has ended, nor the video of a refused submission. */
 const uploads = async () => (await env.ASSETS.list({ prefix: "inputs/" })).objects.filter(({ key }) => key.endsWith("/video"));

@@ -3,10 +3,11 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { readBalance, call, finish, holdTime, newAccount, script, unique } from "../support/gateway.ts";
+import { readBalance, call, finish, holdTime, newAccount, script, unique, shortenPauses } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
 holdTime();
+shortenPauses();
 
 const generations = `${v1}/images/generations`;
 const usage = { total_tokens: 0, input_tokens: 0, output_tokens: 0, input_tokens_details: { text_tokens: 0, image_tokens: 0 } };

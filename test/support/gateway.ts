@@ -2,7 +2,7 @@
 
 import { createMessageBatch, createExecutionContext, getQueueResult, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
-import { expect, vi } from "vitest";
+import { beforeEach, expect, vi } from "vitest";
 import { toObjectId } from "../../src/base/ids.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import worker from "../../src/worker.ts";
@@ -74,6 +74,14 @@ export async function newAccount(quota: number | null = 100, keyQuota: number | 
 /** Stops the time an hour ahead of the real one, so that no real alarm runs in between. */
 export function holdTime(): void {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+}
+
+/** Pauses of up to two seconds last a twentieth in this file: tests of requests that look again each second would spend their time in them. Limits of calls, which have a signal, stay. */
+export function shortenPauses(): void {
+  const wait = scheduler.wait.bind(scheduler);
+  beforeEach(
+    () => void vi.spyOn(scheduler, "wait").mockImplementation((ms, options) => wait(options || ms > 2_000 ? ms : ms / 20, options)),
+  );
 }
 
 const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);

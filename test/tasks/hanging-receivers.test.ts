@@ -5,10 +5,11 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import { bindings, spyOn, openStub } from "../support/faults.ts";
-import { type Account, readBalance, complete, holdTime, newAccount, pass } from "../support/gateway.ts";
+import { type Account, readBalance, complete, holdTime, newAccount, pass, shortenPauses } from "../support/gateway.ts";
 import { callBack, findCallback, hangs, hurryTimeouts, ok, receivers } from "../support/receiver.ts";
 
 holdTime();
+shortenPauses();
 
 const hanging = "https://hanging.example.com/";
 const good = "https://good.example.com/";

@@ -18,9 +18,11 @@ import {
   script,
   unique,
   upstreamCalls,
+  shortenPauses,
 } from "../support/gateway.ts";
 
 holdTime();
+shortenPauses();
 
 const price = 0.03;
 const routes = { ROUTES: { "imgA-4": ["first", "second"].map((model) => ({ provider: "sandbox", model })) } };

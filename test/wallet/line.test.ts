@@ -9,10 +9,11 @@ import { settleChat } from "../../src/wallet/settlements.ts";
 import { type ChatCall, holdTogether } from "../../src/wallet/line.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { failWalletOnce } from "../support/faults.ts";
-import { type Account, holdTime, newAccount, readBalance } from "../support/gateway.ts";
+import { type Account, holdTime, newAccount, readBalance, shortenPauses } from "../support/gateway.ts";
 import { crashWallet, expectFinal, expectSound, type Known, newCharge, openWallet, wake } from "./support.ts";
 
 holdTime();
+shortenPauses();
 afterEach(() => {
   vi.restoreAllMocks();
   vi.useRealTimers();

@@ -18,10 +18,12 @@ import {
   script,
   unique,
   wakeWallet,
+  shortenPauses,
 } from "../../support/gateway.ts";
 import { crashWallet, readEntries } from "../../wallet/support.ts";
 
 holdTime();
+shortenPauses();
 
 const dayMs = 86_400_000;
 const windows = ["day", "month"] as const;

@@ -30,7 +30,10 @@ import {
   submit,
   unique,
   upstreamCalls,
+  shortenPauses,
 } from "../../support/gateway.ts";
+
+shortenPauses();
 
 beforeEach(holdTime);
 afterEach(() => void vi.useRealTimers());

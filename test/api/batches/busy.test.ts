@@ -18,8 +18,11 @@ import {
   readBalance,
   unique,
   upstreamCalls,
+  shortenPauses,
 } from "../../support/gateway.ts";
 import { ok, receivers } from "../../support/receiver.ts";
+
+shortenPauses();
 
 beforeEach(holdTime);
 afterEach(() => void vi.useRealTimers());

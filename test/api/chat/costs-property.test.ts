@@ -5,9 +5,11 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import worker from "../../../src/worker.ts";
-import { call, chatsSettled, newAccount, wakeWallet } from "../../support/gateway.ts";
+import { call, chatsSettled, newAccount, wakeWallet, shortenPauses } from "../../support/gateway.ts";
 import { toEnv } from "../../support/models.ts";
 import { capture } from "../../providers/support.ts";
+
+shortenPauses();
 
 const question = "a question of the caller";
 

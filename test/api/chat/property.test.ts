@@ -5,9 +5,11 @@ import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import worker from "../../../src/worker.ts";
-import { type Account, newAccount } from "../../support/gateway.ts";
+import { type Account, newAccount, shortenPauses } from "../../support/gateway.ts";
 import { capture } from "../../providers/support.ts";
 import { toEnv } from "../../support/models.ts";
+
+shortenPauses();
 
 const secret = "SecretMaker sk-upstream-key";
 const question = "a private question";

@@ -4,9 +4,11 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import worker from "../../../src/worker.ts";
-import { type Account, readBalance, call, newAccount } from "../../support/gateway.ts";
+import { type Account, readBalance, call, newAccount, shortenPauses } from "../../support/gateway.ts";
 import { capture } from "../../providers/support.ts";
 import { toEnv } from "../../support/models.ts";
+
+shortenPauses();
 
 const secret = "SecretMaker sk-upstream-key";
 const question = "a private question";
