@@ -33,7 +33,8 @@ const defs = {
   word: { type: "string", pattern: "^[a-z]{2,8}$" },
 };
 
-const key = fc.constantFrom("city", "unit", "days", "名前", "a b", "toString", "x-1");
+// An inherited name that is not `toString`, which ajv calls when it compares values.
+const key = fc.constantFrom("city", "unit", "days", "名前", "a b", "isPrototypeOf", "x-1");
 const bounds = (max: number) =>
   fc.tuple(fc.nat(max), fc.nat(max)).map(([one, other]) => [Math.min(one, other), Math.max(one, other)] as const);
 const patterns = [
