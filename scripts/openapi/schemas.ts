@@ -24,104 +24,73 @@ import { requestTexts } from "./request-texts.ts";
 import { submissionSchemas } from "./submissions.ts";
 import { type JsonSchema, openRequest, tidy } from "./tidy.ts";
 
-/** Every schema that an operation uses must be named here. */
-const named: Record<string, z.ZodMiniType> = {
-  ErrorAnswer: errors.errorAnswer,
-  ErrorObject: errors.errorObject,
+/** Schemas with another name than in the code: generated clients have these names. */
+const renamed: Record<string, z.ZodMiniType> = {
   TaskError: errors.taskErrorAnswer,
   BalanceError: errors.balanceErrorAnswer,
   Submission: tasks.awaitedSubmission,
-  DryRun: tasks.dryRun,
   Task: tasks.taskData,
-  TaskMetadata: tasks.taskMetadata,
-  TaskCost: tasks.taskCost,
   TaskFailure: tasks.failure,
-  TaskDelivery: destinations.taskDelivery,
-  DeliverTo: bodies.deliverTo(),
-  Destination: destinations.destination,
-  DestinationList: destinations.destinationList,
-  DestinationChange: bodies.destinationChange(),
-  DestinationTest: destinations.destinationTest,
-  ImageResult: tasks.imageResult,
-  VideoResult: tasks.videoResult,
-  CharacterResult: tasks.characterResult,
-  FileResult: tasks.fileResult,
-  TaskAnswer: tasks.taskAnswer,
-  TaskList: tasks.taskList,
-  VideoStatus: tasks.videoStatus,
-  CharacterStatus: tasks.characterStatus,
-  Receipt: receipts.receipt,
-  ReceiptAnswer: receipts.receiptAnswer,
-  ReceiptKeys: receipts.receiptKeys,
-  Verification: receipts.verification,
-  ChatCompletion: chat.chatCompletion,
   ChatCompletionChunk: chat.chatChunk,
-  ChatMessage: chat.chatMessage,
-  ChatUsage: chat.chatUsage,
-  Balance: account.balance,
-  OwnKey: keys.ownKey,
   NewClientToken: bodies.newToken(),
-  ClientToken: keys.clientToken,
-  UsageList: account.usageList,
   SavedCharacter: account.character,
-  CharacterList: account.characterList,
   Model: models.modelEntry,
-  ModelList: models.modelList,
   StoredFile: files.file,
-  FileList: files.fileList,
-  Batch: batches.batch,
-  BatchList: batches.batchList,
-  BatchResult: batches.batchResult,
-  NewBatch: bodies.newBatch(),
   BatchCompletedEvent: batches.batchEvent,
-  TaskCallback: callbacks.taskCallback,
   TaskCompletedEvent: callbacks.completedEvent,
   TaskFailedEvent: callbacks.failedEvent,
   TaskDeliveredEvent: callbacks.deliveredEvent,
   TaskDeliveryFailedEvent: callbacks.deliveryFailedEvent,
   BudgetReachedEvent: callbacks.budgetEvent,
-  TestEvent: callbacks.testEvent,
-  Webhook: callbacks.webhook,
-  WebhookChange: bodies.webhookChange(),
-  WebhookSecret: callbacks.webhookSecret,
-  WebhookTest: callbacks.webhookTest,
-  AuditEntry: auditLog.auditEntry,
-  AuditLog: auditLog.auditLog,
-  NewPayment: bodies.newPayment(),
-  PaymentSession: payments.paymentSession,
-  StripeReceived: payments.stripeReceived,
   EndEvent: callbacks.event,
-  EventList: callbacks.eventList,
   EntryPoints: links.linksAnswer,
   Health: ready.okAnswer,
   Readiness: ready.readyAnswer,
   NotReady: ready.notReadyAnswer,
   Status: ready.statusAnswer,
-  Account: admin.account,
-  AccountList: admin.accountList,
-  CodeList: admin.codeList,
-  CodeSeries: admin.codeSeries,
-  Code: admin.code,
-  NewAccount: bodies.newAccount(),
-  AccountChange: bodies.accountChange(),
-  NewCodes: bodies.newCodes(),
-  ApiKey: keys.apiKey,
-  ApiKeyList: keys.apiKeyList,
   NewApiKey: bodies.newKey(),
   ApiKeyChange: bodies.keyChange(),
   CreatedApiKey: keys.newApiKey,
-  Invitation: admin.invitation,
-  Audit: admin.audit,
-  ModelEntryFields: entryFields(),
-  NewModelDraft: bodies.newModelDraft(),
-  ModelRollback: bodies.modelRollback(),
-  ModelDraft: admin.modelDraft,
-  ModelEntry: admin.modelEntry,
   SoldModelList: admin.soldModels,
-  Reconciliation: admin.reconciliation,
-  TestAlert: admin.testAlert,
   MarginList: admin.margins,
+  ModelEntryFields: entryFields(),
 };
+
+/** Only others are made of them. */
+const unnamed = new Set<unknown>([tasks.submission, callbacks.taskEvent, errors.violation, bodies.taskOptions, bodies.chatOptions]);
+
+const rooms = [
+  errors,
+  tasks,
+  destinations,
+  receipts,
+  chat,
+  account,
+  keys,
+  models,
+  files,
+  batches,
+  callbacks,
+  auditLog,
+  payments,
+  links,
+  ready,
+  admin,
+  bodies,
+];
+
+/** Every schema of an answer or a body by its name: that of its export, with a capital. */
+const named: Record<string, z.ZodMiniType> = { ...renamed };
+for (const room of rooms)
+  for (const [name, exported] of Object.entries(room)) {
+    const schema: unknown = typeof exported === "function" && !unnamed.has(exported) ? exported() : exported;
+    if (!(schema instanceof z.ZodMiniObject) || unnamed.has(schema) || Object.values(renamed).includes(schema)) continue;
+    const capital = name.charAt(0).toUpperCase() + name.slice(1);
+    if (capital in named) throw new Error(`two schemas are called ${capital}: scripts/openapi/schemas.ts needs another name for one`);
+    named[capital] = schema;
+  }
+
+const inOrder = Object.entries(named).sort(([one], [other]) => (one < other ? -1 : 1));
 
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
@@ -130,7 +99,7 @@ const override = ({ jsonSchema }: { jsonSchema: JsonSchema }) => tidy(jsonSchema
 /** `components.schemas`. */
 export function schemaComponents(): Record<string, object> {
   const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  for (const [id, schema] of inOrder) registry.add(schema, { id });
   const convert = (io: "input" | "output") =>
     z.toJSONSchema(registry, { uri: refTo, unrepresentable: "any", override, io }).schemas as Record<string, JsonSchema>;
   // Answers in their output form; bodies of requests in their input form, before defaults and conversions.
@@ -139,7 +108,7 @@ export function schemaComponents(): Record<string, object> {
   const requests = new Set<z.ZodMiniType>([...Object.values(bodies), entryFields].map((make) => make()));
   return nameParts({
     ...Object.fromEntries(
-      Object.entries(named).map(([name, schema]) => {
+      inOrder.map(([name, schema]) => {
         const isRequest = requests.has(schema);
         const { $schema: _, $id: __, ...rest } = { ...(isRequest ? taken : answers)[name] };
         if (isRequest) openRequest(rest);
