@@ -49,10 +49,10 @@ export function deployment(environment: string, choices: Choices): Deployment {
   checkEnvironment(environment);
   const isAsked = (part: Part) => (choices.with as readonly string[] | undefined)?.includes(part.name) ?? false;
   const chosen = parts.filter((part) => (part.isAsked ? isAsked(part) : !choices.without?.includes(part.partOf ?? part.name)));
-  const left = new Set(parts.filter((part) => !chosen.includes(part)).map((part) => readConfiguration(part).name));
+  const leftOut = parts.filter((part) => !chosen.includes(part)).map((part) => named(readConfiguration(part).name ?? "", environment));
   const name = named(readConfiguration(gateway).name ?? "", environment);
   const workers = chosen.map((part): Worker => {
-    const derived = derive(readConfiguration(part), part, environment, choices, left);
+    const derived = derive(readConfiguration(part), part, environment, choices, leftOut);
     const configuration = { ...derived, vars: { ...derived.vars, [markName]: name } };
     return { part, name: configuration.name ?? part.name, configuration };
   });
@@ -65,7 +65,7 @@ export function deployment(environment: string, choices: Choices): Deployment {
   return {
     name,
     workers,
-    leftOut: [...left].map((one) => named(one ?? "", environment)),
+    leftOut,
     databases: [...databases].map(([name, migrationsDir]) => ({ name, migrationsDir })),
     buckets: [...buckets].map(([name, binding]) => ({ name, binding })),
     queues: [...new Set(all.flatMap(queueNames))],
@@ -92,13 +92,12 @@ const queueNames = ({ queues }: Configuration): string[] => [
   ]),
 ];
 
-function derive(source: Configuration, part: Part, environment: string, choices: Choices, left: Set<string | undefined>): Configuration {
+function derive(source: Configuration, part: Part, environment: string, choices: Choices, leftOut: string[]): Configuration {
   const folder = dirname(join(root, part.config));
-  const rename = (name: string) => named(name, environment);
-  const { domain } = choices;
+  const { domain, jurisdiction } = choices;
   const isPublic = source.workers_dev ?? false;
   const extra = Object.assign({}, ...(choices.with ?? []).map((name) => part.extras[name] ?? {})) as Configuration;
-  const { limits, ...rest } = source;
+  const { limits, ...rest } = inEnvironment(source, environment, folder);
   const madeSecrets = Object.keys(part.madeSecrets);
   const marks = part.name === "gateway" ? markPresets[choices.marks ?? "none"] : {};
   return {
@@ -107,7 +106,7 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     observability: { ...source.observability, ...(choices.traces !== undefined && { traces: toTraces(choices) }) },
     ...extra,
     ...(source.vars && { vars: { ...source.vars, ...marks } }),
-    name: rename(source.name ?? part.name),
+    name: named(source.name ?? part.name, environment),
     main: join(folder, source.main ?? ""),
     // A Worker has one public address: a domain of the operator, or workers.dev.
     workers_dev: isPublic && !hasDomain(domain),
@@ -116,56 +115,28 @@ function derive(source: Configuration, part: Part, environment: string, choices:
     ...(isPublic && { version_metadata: { binding: "VERSION" } }),
     ...(isPublic && hasDomain(domain) && { routes: [{ pattern: domain, custom_domain: true }] }),
     ...(madeSecrets.length > 0 && { secrets: { required: madeSecrets } }),
-    ...(source.d1_databases && {
-      d1_databases: source.d1_databases.map((one) => ({
-        ...one,
-        database_name: rename(one.database_name ?? ""),
-        ...(one.migrations_dir !== undefined && { migrations_dir: join(folder, one.migrations_dir) }),
-      })),
-    }),
-    ...(source.r2_buckets && {
-      r2_buckets: source.r2_buckets.map((one) => ({
-        ...one,
-        bucket_name: rename(one.bucket_name ?? ""),
-        ...(choices.jurisdiction && { jurisdiction: choices.jurisdiction }),
-      })),
-    }),
-    ...(source.queues && {
-      queues: {
-        ...source.queues,
-        ...(source.queues.producers && { producers: source.queues.producers.map((one) => ({ ...one, queue: rename(one.queue ?? "") })) }),
-        ...(source.queues.consumers && {
-          consumers: source.queues.consumers.map((one) => ({
-            ...one,
-            queue: rename(one.queue),
-            ...(one.dead_letter_queue !== undefined && { dead_letter_queue: rename(one.dead_letter_queue) }),
-          })),
-        }),
-      },
-    }),
-    ...(source.services && {
-      services: source.services.filter((one) => !left.has(one.service)).map((one) => ({ ...one, service: rename(one.service) })),
-    }),
-    ...(source.durable_objects && {
-      durable_objects: {
-        ...source.durable_objects,
-        bindings: (source.durable_objects.bindings ?? []).map((one) => ({
-          ...one,
-          ...(one.script_name !== undefined && { script_name: rename(one.script_name) }),
-        })),
-      },
-    }),
-    // A rate limit namespace belongs to the account: two environments with the same id would share a counter.
-    ...(source.ratelimits && {
-      ratelimits: source.ratelimits.map((one) => ({ ...one, namespace_id: String(Number(one.namespace_id) + offset(environment)) })),
-    }),
-    ...(source.analytics_engine_datasets && {
-      analytics_engine_datasets: source.analytics_engine_datasets.map((one) => ({
-        ...one,
-        ...(one.dataset !== undefined && { dataset: rename(one.dataset).replaceAll("-", "_") }),
-      })),
-    }),
+    ...(rest.r2_buckets && jurisdiction && { r2_buckets: rest.r2_buckets.map((one) => ({ ...one, jurisdiction })) }),
+    ...(rest.services && { services: rest.services.filter(({ service }) => !leftOut.includes(service)) }),
   };
+}
+
+/** A copy of a configuration in which each name of something on the account is that of the environment, and paths are absolute. */
+function inEnvironment(source: Configuration, environment: string, folder: string): Configuration {
+  const rename = (name: string) => named(name, environment);
+  const changes: Record<string, (value: string) => string> = {
+    database_name: rename,
+    bucket_name: rename,
+    queue: rename,
+    dead_letter_queue: rename,
+    service: rename,
+    script_name: rename,
+    // A rate limit namespace belongs to the account: two environments with the same id would share a counter.
+    namespace_id: (id) => String(Number(id) + offset(environment)),
+    migrations_dir: (path) => join(folder, path),
+  };
+  return JSON.parse(JSON.stringify(source), (field, value: unknown) =>
+    typeof value === "string" && Object.hasOwn(changes, field) ? changes[field]?.(value) : value,
+  ) as Configuration;
 }
 
 /** Where the platform's traces go: to its own store, and to the destinations that are named. */
