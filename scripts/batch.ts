@@ -3,14 +3,16 @@
  * the way. Checks that every line was made and charged once and that the results are whole and in order. Options: `--lines 300 --kills 3 --minutes 8`.
  */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { type Gateway, startGateway } from "./support/gateway.ts";
-import { claimPort } from "./support/port.ts";
-import { interruption, runToEnd } from "./support/program.ts";
+import * as z from "zod/mini";
+import { type CrashingGateway, withCrashingGateway } from "./engine/crashing-gateway.ts";
+import { createAccount } from "./engine/wallets.ts";
+import { AdminClient } from "./support/admin-client.ts";
+import { batch, batchResult, file } from "./support/api-answers.ts";
+import { ApiClient } from "./support/api-client.ts";
+import { micro } from "./support/bill.ts";
+import { runToEnd } from "./support/program.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,52 +26,18 @@ const kills = Number(values.kills);
 /** The price of an image, which is also more than a chat is held at. */
 const price = 0.03;
 const isImage = (at: number) => at % 4 === 0;
+type Result = z.infer<typeof batchResult>;
 
-interface BatchAnswer {
-  id: string;
-  status: string;
-  counts: { total: number; completed: number; failed: number };
-  cost: { reserved: number; charged: number };
-  results_file?: string;
-}
-
-interface ResultLine {
-  custom_id: string;
-  status: string;
-  task?: string;
-  response?: { id: string };
-  cost: { charged: number };
-  error?: { code: string; message: string };
-}
-
-const stateDir = await mkdtemp(join(tmpdir(), "gateway-batch-"));
-let starting: Promise<Gateway> | undefined;
-await runToEnd(async (stopping) => {
-  try {
-    await Promise.race([run(stopping), interruption(stopping)]);
-  } finally {
-    // Also one that comes up again just now.
-    await (await starting?.catch(() => undefined))?.stop();
-    await rm(stateDir, { recursive: true, force: true });
-  }
+await runToEnd(async (signal) => {
+  const faults = await withCrashingGateway("batch", signal, (gateway) => run(gateway, signal));
+  if (faults.length > 0) throw new Error(faults.join("; "));
 });
 
-async function run(signal: AbortSignal): Promise<void> {
-  const port = await claimPort(0);
-  const start = () => (starting = startGateway({ stateDir, port, quiet: true, signal, env: { RATE_LIMITS: "off", LOG: "tasks" } }));
-  let gateway = await start();
-  // Each start makes a new key of the same account; the batch belongs to the first one.
-  const { apiKey = "", baseUrl } = gateway;
-  const ask = async (path: string, init: { method?: string; body?: string; headers?: Record<string, string> } = {}) => {
-    const answer = await fetch(`${baseUrl}${path}`, { ...init, headers: { authorization: `Bearer ${apiKey}`, ...init.headers }, signal });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    return answer;
-  };
-  const json = { "content-type": "application/json" };
-  const admin = { ...json, authorization: `Bearer ${gateway.adminToken}` };
-  const { data } = (await (await ask("/admin/accounts", { headers: admin })).json()) as { data: { id: string }[] };
-  await ask(`/admin/accounts/${data[0]?.id}`, { method: "PATCH", headers: admin, body: JSON.stringify({ add: lines * price }) });
-
+/** Runs the batch and returns what is wrong with its results. */
+async function run(gateway: CrashingGateway, signal: AbortSignal): Promise<string[]> {
+  const { baseUrl } = gateway;
+  const { apiKey } = await createAccount(new AdminClient(baseUrl, gateway.adminToken), "batch", lines * price, null);
+  const api = new ApiClient(baseUrl, apiKey);
   const image = (prompt: string) => ({ endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt } });
   const chat = (content: string) => ({
     endpoint: "/v1/chat/completions",
@@ -77,57 +45,49 @@ async function run(signal: AbortSignal): Promise<void> {
   });
   const line = (at: number) => ({ custom_id: `line-${at}`, ...(isImage(at) ? image(`Picture ${at}`) : chat(`Question ${at}`)) });
   const input = Array.from({ length: lines }, (_, at) => `${JSON.stringify(line(at))}\n`).join("");
-  const file = (await (await ask("/v1/files", { method: "POST", body: input })).json()) as { id: string };
+  const { id: inputFile } = await api.ask(file, "/v1/files", input);
   const began = Date.now();
-  const begun = await ask("/v1/batches", {
-    method: "POST",
-    headers: json,
-    body: JSON.stringify({ input_file: file.id, concurrency: 50, max_cost: lines * price }),
-  });
-  const { id } = (await begun.json()) as BatchAnswer;
+  const { id } = await api.ask(batch, "/v1/batches", { input_file: inputFile, concurrency: 50, max_cost: lines * price });
 
   const deadline = began + 60_000 * Number(values.minutes);
-  let killed = 0;
-  let batch: BatchAnswer;
   for (;;) {
-    batch = (await (await ask(`/v1/batches/${id}`)).json()) as BatchAnswer;
-    const ended = batch.counts.completed + batch.counts.failed;
-    if (batch.results_file !== undefined || batch.status === "failed") break;
-    if (Date.now() > deadline) throw new Error(`not ended in time: ${JSON.stringify(batch)}`);
-    if (killed < kills && batch.counts.total > 0 && ended >= ((killed + 1) * lines) / (kills + 1)) {
-      killed++;
-      const at = Date.now();
+    const shown = await api.ask(batch, `/v1/batches/${id}`);
+    const ended = shown.counts.completed + shown.counts.failed;
+    if (shown.results_file !== undefined || shown.status === "failed") break;
+    if (Date.now() > deadline) throw new Error(`not ended in time: ${JSON.stringify(shown)}`);
+    const killed = gateway.crashes.length;
+    if (killed < kills && shown.counts.total > 0 && ended >= ((killed + 1) * lines) / (kills + 1)) {
       await gateway.kill();
-      gateway = await start();
-      console.log(`killed after ${ended} lines, up again in ${((Date.now() - at) / 1000).toFixed(1)} s`);
+      const { at, upAt } = await gateway.restart();
+      console.log(`killed after ${ended} lines, up again in ${((upAt - at) / 1000).toFixed(1)} s`);
     }
     await sleep(500, undefined, { signal });
   }
   const seconds = (Date.now() - began) / 1000;
-  const results = (await (await ask(`/v1/batches/${id}/results`)).text())
+  const results = (await (await api.open(`/v1/batches/${id}/results`)).text())
     .trim()
     .split("\n")
-    .map((text) => JSON.parse(text) as ResultLine);
+    .map((one) => batchResult.parse(JSON.parse(one)));
+  const charged = results.reduce((sum, { cost }) => sum + micro(cost.charged), 0);
+  const { used_balance: used } = (await api.balances()).key;
+  console.log(
+    `${lines} lines in ${seconds.toFixed(1)} s, ${(lines / seconds).toFixed(1)} a second, ${gateway.crashes.length} kills, charged ${charged / 1e6}`,
+  );
+  return findFaults(results, charged, micro(used));
+}
+
+/** `charged` is the sum of the results, `used` what the key was charged, both in millionths. */
+function findFaults(results: Result[], charged: number, used: number): string[] {
   const isInOrder = results.every(({ custom_id: own }, at) => own === `line-${at}`);
   const made = new Set(results.map(({ task, response }) => task ?? response?.id));
-  const hasPrice = ({ charged }: ResultLine["cost"], at: number) => (isImage(at) ? charged === price : charged > 0 && charged < price);
-  const charged = results.reduce((sum, { cost }) => sum + Math.round(cost.charged * 1e6), 0) / 1e6;
-  const balance = (await (await ask("/v1/balance")).json()) as { used_balance: number };
-  const faults = [
+  const hasPrice = ({ charged }: Result["cost"], at: number) => (isImage(at) ? charged === price : charged > 0 && charged < price);
+  const errors = results.flatMap(({ error }) => error?.code ?? []);
+  return [
     ...(results.length === lines ? [] : [`${results.length} results`]),
     ...(isInOrder ? [] : ["the results are not in order"]),
     ...(made.size === lines ? [] : [`${made.size} tasks and chats`]),
-    ...(results.every(({ status }) => status === "completed") ? [] : [`${batch.counts.failed} lines failed: ${failures(results)}`]),
+    ...(results.every(({ status }) => status === "completed") ? [] : [`${errors.length} lines failed: ${[...new Set(errors)].join(", ")}`]),
     ...(results.every(({ cost }, at) => hasPrice(cost, at)) ? [] : ["a line has another price"]),
-    ...(Math.abs(balance.used_balance - charged) < 1e-6 ? [] : [`the key was charged ${balance.used_balance} for ${charged}`]),
+    ...(used === charged ? [] : [`the key was charged ${used / 1e6} for ${charged / 1e6}`]),
   ];
-  console.log(`${lines} lines in ${seconds.toFixed(1)} s, ${(lines / seconds).toFixed(1)} a second, ${killed} kills, charged ${charged}`);
-  if (faults.length > 0) throw new Error(faults.join("; "));
-}
-
-/** The errors of the lines, each with its number. */
-function failures(results: ResultLine[]): string {
-  const numbers = new Map<string, number>();
-  for (const { error } of results) if (error) numbers.set(error.code, (numbers.get(error.code) ?? 0) + 1);
-  return [...numbers].map(([code, number]) => `${number} ${code}`).join(", ");
 }

@@ -111,7 +111,7 @@ async function rescue(signal: AbortSignal): Promise<Verdict> {
   provider.update("has accepted the video", 30);
   await within("the record of the acceptance", recorded(running.gateway, id, signal));
 
-  const { status } = (await api.read(taskAnswer, `/v1/tasks/${id}`)).data;
+  const { status } = (await api.ask(taskAnswer, `/v1/tasks/${id}`)).data;
   if (status !== "in_progress") throw new Error(`the task was ${status} before the crash`);
   await running.upstream?.kill();
   provider.update("killed: the video is lost", 50);

@@ -1,13 +1,10 @@
 /** `npm run tools -- soak`: the real gateway under mixed load, killed at random and restarted on its state; ends with a check of every account and task. */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { CrashingGateway } from "./soak/crashing-gateway.ts";
+import { withCrashingGateway } from "./engine/crashing-gateway.ts";
 import { countTroubles, linesAbout } from "./soak/log.ts";
 import { soak } from "./soak/run.ts";
-import { interruption, runToEnd } from "./support/program.ts";
+import { runToEnd } from "./support/program.ts";
 
 const maxMinutes = 60;
 const maxClients = 32;
@@ -18,10 +15,32 @@ const explainedFaults = 5;
 const usage = `npm run tools -- soak [--minutes 2] [--seed N] [--clients 6] [--holds]
   --holds  waits eleven minutes more, until the money of chats whose Worker was killed has come back as well`;
 
-await runToEnd(async (stopping) => {
+await runToEnd(async (signal) => {
   const options = readOptions();
-  const faults = await inDirectory(stopping, (directory) => run(stopping, directory, options));
-  if (faults > 0) process.exitCode = 1;
+  const { seed, minutes, clients } = options;
+  const began = Date.now();
+  const log = (line: string) =>
+    console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
+  log(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
+  const faults = await withCrashingGateway("soak", signal, async (gateway) => {
+    const found = await soak(gateway, { ...options, signal, log });
+    log(
+      `the gateway's log has: ${[...countTroubles(gateway.logFile)].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
+    );
+    for (const [index, fault] of found.slice(0, shownFaults).entries()) {
+      console.error(`✗ ${fault}`);
+      const task = index < explainedFaults && /task_[\w-]+/.exec(fault)?.[0];
+      for (const line of task ? linesAbout(gateway.logFile, task) : []) console.error(`    ${line}`);
+    }
+    if (found.length > shownFaults) console.error(`✗ and ${found.length - shownFaults} more`);
+    return found;
+  });
+  log(
+    faults.length === 0
+      ? "The ledger is correct and every accepted task was answered."
+      : `${faults.length} things were wrong (seed ${seed}).`,
+  );
+  if (faults.length > 0) process.exitCode = 1;
 });
 
 function readOptions() {
@@ -38,46 +57,4 @@ function readOptions() {
     minutes > 0 && minutes <= maxMinutes && Number.isInteger(seed) && Number.isInteger(clients) && clients > 0 && clients <= maxClients;
   if (!isGood) throw new Error(`At most ${maxMinutes} minutes and ${maxClients} clients:\n${usage}`);
   return { minutes, seed, clients, waitsForHolds: values.holds };
-}
-
-async function run(stopping: AbortSignal, directory: string, options: ReturnType<typeof readOptions>): Promise<number> {
-  const { seed, minutes, clients } = options;
-  const began = Date.now();
-  const log = (line: string) =>
-    console.log(`[${((Date.now() - began) / 1000).toFixed(0).padStart(4)} s] ${line.replaceAll("\n", "\n         ")}`);
-  log(`seed ${seed}, ${minutes} minutes, ${clients} clients: starting the gateway`);
-  const gateway = await CrashingGateway.start({ directory, signal: stopping });
-  try {
-    const faults = await Promise.race([soak(gateway, { ...options, signal: stopping, log }), interruption(stopping)]);
-    log(
-      `the gateway's log has: ${[...countTroubles(gateway.logFile)].map(([name, count]) => `${name} ${count}`).join(", ") || "nothing for the operator"}`,
-    );
-    for (const [index, fault] of faults.slice(0, shownFaults).entries()) {
-      console.error(`✗ ${fault}`);
-      const task = index < explainedFaults && /task_[\w-]+/.exec(fault)?.[0];
-      for (const line of task ? linesAbout(gateway.logFile, task) : []) console.error(`    ${line}`);
-    }
-    if (faults.length > shownFaults) console.error(`✗ and ${faults.length - shownFaults} more`);
-    log(
-      faults.length === 0
-        ? "The ledger is correct and every accepted task was answered."
-        : `${faults.length} things were wrong (seed ${seed}).`,
-    );
-    return faults.length;
-  } finally {
-    await gateway.stop();
-  }
-}
-
-/** The state and the log are kept for inspection when there were faults. */
-async function inDirectory(stopping: AbortSignal, work: (directory: string) => Promise<number>): Promise<number> {
-  const directory = await mkdtemp(join(tmpdir(), "gateway-soak-"));
-  let faults = 1;
-  try {
-    faults = await work(directory);
-    return faults;
-  } finally {
-    if (faults === 0 || stopping.aborted) await rm(directory, { recursive: true, force: true });
-    else console.error(`The gateway's state and log are kept in ${directory}`);
-  }
 }

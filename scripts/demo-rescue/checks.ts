@@ -28,8 +28,8 @@ export async function checkRescue(api: ApiClient, id: string, before: Balances, 
   const check = (found: string[], fact: string) => (found.length > 0 ? faults.push(...found) : facts.push(fact));
   const path = (name: string) => join(outputDir, name);
 
-  const { data: tasks } = await api.read(taskList, "/v1/tasks");
-  const { data: task } = await api.read(taskAnswer, `/v1/tasks/${id}`);
+  const { data: tasks } = await api.ask(taskList, "/v1/tasks");
+  const { data: task } = await api.ask(taskAnswer, `/v1/tasks/${id}`);
   check(
     tasks.length === 1 && task.status === "completed" ? [] : [`${tasks.length} tasks, ${id} is ${task.status}`],
     `one task, completed under the id that the script was given`,
@@ -48,9 +48,9 @@ export async function checkRescue(api: ApiClient, id: string, before: Balances, 
     `one charge: balance ${before.account.remain_balance} before, ${after.account.remain_balance} after`,
   );
 
-  const receipt = await api.read(receiptAnswer, `/v1/tasks/${id}/receipt`);
+  const receipt = await api.ask(receiptAnswer, `/v1/tasks/${id}/receipt`);
   await writeFile(path(files.receipt), JSON.stringify(receipt));
-  await writeFile(path(files.keys), JSON.stringify(await api.read(receiptKeys, "/.well-known/jwks.json")));
+  await writeFile(path(files.keys), JSON.stringify(await api.ask(receiptKeys, "/.well-known/jwks.json")));
   const verifier = join(root, "examples/verify-receipt.mjs");
   const verified = await promisify(execFile)(process.execPath, [verifier, ...[files.receipt, files.keys, files.video].map(path)]).then(
     ({ stdout }) => ({ stdout: stdout.trim(), found: [] }),

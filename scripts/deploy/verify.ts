@@ -24,15 +24,13 @@ const readyBody = z.object({ version: z.optional(z.string()) });
 
 /** The admin API of a deployed gateway. */
 export const openAdmin = (baseUrl: string, token: string): AdminClient =>
-  new AdminClient(
-    baseUrl,
-    token,
-    () =>
+  new AdminClient(baseUrl, token, {
+    refusal: () =>
       new Stop(
         "The gateway refused the ADMIN_TOKEN that is stored on this machine.",
         "Set ADMIN_TOKEN in the environment to the one that is set at the gateway.",
       ),
-  );
+  });
 
 /** Waits until `/readyz` of a gateway answers 200 from this version. Throws `Stop` with the last answer after five minutes. */
 export async function waitUntilReady(
@@ -85,17 +83,13 @@ export async function smokeTest(run: Run, baseUrl: string, admin: AdminClient): 
   const check = await admin.replaceKey(id, checkKeyName, firstQuota);
   run.hide(check.key);
   try {
-    const response = await fetch(`${baseUrl}/v1/models`, {
-      headers: { authorization: `Bearer ${check.key}` },
-      signal: AbortSignal.timeout(requestMs),
-    });
-    if (!response.ok) throw new Error(`GET /v1/models answered ${response.status}`);
-    const list = modelList.parse(await response.json()).data;
+    const api = new ApiClient(baseUrl, check.key);
+    const list = (await api.ask(modelList, "/v1/models")).data;
     const charging = (await admin.soldModels()).filter(({ routes }) => routes.some(({ provider, on }) => on && provider !== "sandbox"));
     const model = list.find((one) => one.kind === "image" && !charging.some(({ id }) => id === one.id))?.id;
     if (model === undefined)
       return `${list.length} models are on offer; no image was made, for every image model is served by a provider that charges`;
-    return await makeImage(new ApiClient(baseUrl, check.key), model);
+    return await makeImage(api, model);
   } finally {
     await admin.deleteKey(check.id);
   }

@@ -39,12 +39,7 @@ export class HttpClient {
   }
 
   /** Sends a request once. Undefined if there was no complete answer; its outcome is then unknown. */
-  async ask(
-    method: "GET" | "POST" | "PATCH",
-    path: string,
-    token: string,
-    { body, idempotencyKey }: Sending = {},
-  ): Promise<Answer | undefined> {
+  async ask(method: "GET" | "POST", path: string, token: string, { body, idempotencyKey }: Sending = {}): Promise<Answer | undefined> {
     const headers = {
       authorization: `Bearer ${token}`,
       ...(body && { "content-type": "application/json" }),

@@ -3,7 +3,7 @@
 import { gunzipSync } from "node:zlib";
 import type { MixedGateway } from "../../test/programs/support/mixed-gateway.ts";
 import type { KnownTask } from "../engine/history.ts";
-import { walletFaults } from "../engine/operator.ts";
+import { walletFaults } from "../engine/wallets.ts";
 import { micro } from "../support/bill.ts";
 import type { Caller, Callers } from "./callers.ts";
 
@@ -21,7 +21,7 @@ const maxAudits = 50;
 /** Runs the audit until it has checked all accounts. Returns a sentence for each difference. */
 export async function auditFaults(callers: Callers): Promise<string[]> {
   for (let turn = 0; turn < maxAudits; turn++) {
-    const { drift, progress } = await callers.operator.audit();
+    const { drift, progress } = await callers.admin.audit();
     if (progress.complete) return drift.map((one) => `the audit has drift: ${JSON.stringify(one)}`);
   }
   return ["the audit does not come to its end"];
@@ -88,7 +88,7 @@ function taskFaults({ id, order, final }: KnownTask, receipt: number | undefined
 
 async function accountFaults(callers: Callers, caller: Caller, all: Entry[]): Promise<string[]> {
   const { id, quota } = caller;
-  const wallets = await callers.operator.wallets(caller);
+  const wallets = await callers.admin.wallets(id, caller.keyId);
   const shown = wallets.account;
   const charged = all.filter(({ accountId }) => accountId === id).reduce((sum, entry) => sum + entry.charged, 0);
   const faults = walletFaults(id, wallets);

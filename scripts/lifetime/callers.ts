@@ -5,7 +5,8 @@ import { HeldUpstream, stopped, type Stop } from "../../test/programs/support/he
 import type { Message, MixedGateway } from "../../test/programs/support/mixed-gateway.ts";
 import { type Account, History, type KnownTask, type Sight } from "../engine/history.ts";
 import { type Answer, HttpClient, read } from "../engine/http-client.ts";
-import { Operator } from "../engine/operator.ts";
+import { createAccount } from "../engine/wallets.ts";
+import { AdminClient } from "../support/admin-client.ts";
 import { micro } from "../support/bill.ts";
 import type { Random } from "../support/random.ts";
 
@@ -34,7 +35,7 @@ export class Callers {
   lost = 0;
   readonly upstream = new HeldUpstream();
   readonly mail: Message[] = [];
-  readonly operator: Operator;
+  readonly admin: AdminClient;
   readonly #http: HttpClient;
   readonly #random: Random;
   readonly #gateway: MixedGateway;
@@ -43,14 +44,15 @@ export class Callers {
   constructor(random: Random, gateway: MixedGateway) {
     this.#random = random;
     this.#gateway = gateway;
-    this.#http = new HttpClient((path, init) => gateway.fetch(path, init as Parameters<MixedGateway["fetch"]>[1]) as Promise<never>);
-    this.operator = new Operator(this.#http, "test-admin");
+    const send = (path: string, init: RequestInit) => gateway.fetch(path, init as Parameters<MixedGateway["fetch"]>[1]) as Promise<never>;
+    this.#http = new HttpClient(send);
+    this.admin = new AdminClient("", "test-admin", { fetch: send });
   }
 
   async open(count: number): Promise<void> {
     for (let at = 0; at < count; at++) {
       const quota = this.#random.pick(quotas);
-      const account = await this.operator.createAccount(`caller${at}`, quota, this.#random.pick([null, null, 1]));
+      const account = await createAccount(this.admin, `caller${at}`, quota, this.#random.pick([null, null, 1]));
       this.accounts.push({ ...account, quota: quota === null ? null : micro(quota) });
     }
   }
@@ -124,7 +126,7 @@ export class Callers {
   async creditOne(): Promise<void> {
     const account = this.#random.pick(this.accounts.filter(({ quota }) => quota !== null));
     if (!account) return;
-    await this.operator.changeQuota(account, { add: 1 });
+    await this.admin.changeAccount(account.id, { add: 1 });
     account.quota = (account.quota ?? 0) + micro(1);
   }
 

@@ -4,6 +4,7 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { reconciliation } from "../support/api-answers.ts";
 import { migrationNames } from "../support/migrations.ts";
 import { root } from "../support/wrangler.ts";
 import { MixedGateway, type Modules } from "../../test/programs/support/mixed-gateway.ts";
@@ -187,8 +188,8 @@ class Lifetime {
 
   async #reconcile(why: string): Promise<void> {
     for (let after: string | null = ""; after !== null;) {
-      const answer = await this.#callers.operator.ask("POST", `/reconcile${after && `?after=${after}`}`);
-      const done = JSON.parse(answer.text) as { after: string | null; settled: number; returned: number; open: number };
+      const path: string = `/reconcile${after && `?after=${after}`}`;
+      const done = await this.#callers.admin.ask(reconciliation, "POST", path);
       this.#note(`  ${why}, reconciled: ${done.settled} settled, ${done.returned} returned, ${done.open} open`);
       after = done.after;
     }

@@ -4,7 +4,8 @@ import * as z from "zod/mini";
 import { micro } from "../support/bill.ts";
 import { type Audit, resultImages, type TaskData } from "../support/api-answers.ts";
 import { startWrangler } from "../support/wrangler.ts";
-import { walletFaults, type Wallets } from "../engine/operator.ts";
+import type { Wallets } from "../support/admin-client.ts";
+import { walletFaults } from "../engine/wallets.ts";
 import type { ChatAccount } from "./chats.ts";
 
 /** The clients' knowledge of one account when all its tasks are final. */

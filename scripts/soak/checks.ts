@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { characterList, resultCharacters, type TaskData } from "../support/api-answers.ts";
-import type { Operator } from "../engine/operator.ts";
+import type { AdminClient } from "../support/admin-client.ts";
 import { type AccountFacts, accountingFaults, expectedCharge } from "./accounting.ts";
 import type { Chats } from "./chats.ts";
 import type { Account, History } from "../engine/history.ts";
@@ -19,7 +19,7 @@ export interface CheckTools {
   history: History;
   http: HttpClient;
   queries: Queries;
-  operator: Operator;
+  admin: AdminClient;
   chats: Chats;
 }
 
@@ -129,9 +129,14 @@ export async function settledAccounting(
     const facts: AccountFacts[] = [];
     for (const account of tools.accounts) {
       const charged = (listed.get(account) ?? []).reduce((sum, task) => sum + expectedCharge(task), 0);
-      facts.push({ name: account.name, wallets: await tools.operator.wallets(account), charged, chats: tools.chats.of(account) });
+      facts.push({
+        name: account.name,
+        wallets: await tools.admin.wallets(account.id, account.keyId),
+        charged,
+        chats: tools.chats.of(account),
+      });
     }
-    const audit = await tools.operator.audit();
+    const audit = await tools.admin.audit();
     const faults = accountingFaults(audit, facts, tools.chats.cost ?? 0);
     if (audit.tasks_open > 0 && !options.allowsHolds) faults.push(`${audit.tasks_open} are still open, ${audit.reserved} reserved`);
     if (faults.length === 0 || Date.now() > deadline) return faults;

@@ -1,6 +1,6 @@
 /** A short report of a run. */
 
-import type { Crash } from "./crashing-gateway.ts";
+import type { Crash } from "../engine/crashing-gateway.ts";
 import type { History, KnownTask } from "../engine/history.ts";
 import type { Loss } from "../engine/http-client.ts";
 

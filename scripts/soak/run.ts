@@ -3,10 +3,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { modelList } from "../support/api-answers.ts";
 import { Random } from "../support/random.ts";
-import { Operator } from "../engine/operator.ts";
+import { AdminClient } from "../support/admin-client.ts";
+import { createAccount } from "../engine/wallets.ts";
 import { Chats } from "./chats.ts";
 import { runClient } from "./client.ts";
-import type { CrashingGateway } from "./crashing-gateway.ts";
+import type { CrashingGateway } from "../engine/crashing-gateway.ts";
 import { type Account, History } from "../engine/history.ts";
 import { freeFaults, readFreeChats } from "./accounting.ts";
 import { Queries, untilAllFinal, watch } from "./queries.ts";
@@ -39,13 +40,13 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   const { seed, log, signal } = options;
   const history = new History();
   const http = new HttpClient((path, init) => fetch(gateway.baseUrl + path, init));
-  const operator = new Operator(http, gateway.adminToken);
-  const accounts = await createAccounts(operator);
+  const admin = new AdminClient(gateway.baseUrl, gateway.adminToken);
+  const accounts = await createAccounts(admin);
   const prices = await http.ask("GET", "/v1/models", accounts.at(0)?.apiKey ?? "");
   if (!prices) throw new Error("the price list got no answer");
   const chats = new Chats(read(modelList, prices), history, http);
   const queries = new Queries(history, http);
-  const tools = { accounts, history, http, queries, operator, chats };
+  const tools = { accounts, history, http, queries, admin, chats };
 
   const loadEnd = new AbortController();
   const watchEnd = new AbortController();
@@ -56,7 +57,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   const watching = watch(history, queries, gateway, AbortSignal.any([watchEnd.signal, signal]));
   try {
     let additions = 1;
-    await crashes(gateway, options, async () => operator.changeQuota(tightOf(accounts), { quota: tightQuota * ++additions }));
+    await crashes(gateway, options, async () => admin.changeAccount(tightOf(accounts).id, { quota: tightQuota * ++additions }));
   } finally {
     loadEnd.abort();
     watchEnd.abort();
@@ -94,11 +95,11 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
 }
 
 /** An account with a large quota, one with a small quota, and one with a small quota of its key. */
-async function createAccounts(operator: Operator): Promise<Account[]> {
+async function createAccounts(admin: AdminClient): Promise<Account[]> {
   return [
-    await operator.createAccount("roomy", 1_000_000, null),
-    { ...(await operator.createAccount("tight", tightQuota, null)), isTight: true },
-    { ...(await operator.createAccount("tight-key", null, 4 * tightQuota)), isTight: true },
+    await createAccount(admin, "roomy", 1_000_000, null),
+    { ...(await createAccount(admin, "tight", tightQuota, null)), isTight: true },
+    { ...(await createAccount(admin, "tight-key", null, 4 * tightQuota)), isTight: true },
   ];
 }
 

@@ -7,8 +7,10 @@ import type { modelList } from "../../src/api/schema/models.ts";
 import type { submission, taskAnswer, videoStatus } from "../../src/api/schema/tasks.ts";
 
 export { balance, characterList } from "../../src/api/schema/account.ts";
-export { account, accountList, audit, invitation, modelEntry, soldModels, testAlert } from "../../src/api/schema/admin.ts";
-export { apiKeyList, newApiKey } from "../../src/api/schema/keys.ts";
+export { batch, batchResult } from "../../src/api/schema/batches.ts";
+export { file } from "../../src/api/schema/files.ts";
+export { account, audit, invitation, modelEntry, reconciliation, soldModels, testAlert } from "../../src/api/schema/admin.ts";
+export { apiKeyList } from "../../src/api/schema/keys.ts";
 export { modelList } from "../../src/api/schema/models.ts";
 export { receiptAnswer, receiptKeys } from "../../src/api/schema/receipts.ts";
 export { characterStatus, submission, taskAnswer, taskList, videoStatus } from "../../src/api/schema/tasks.ts";

@@ -39,13 +39,13 @@ export class ApiClient {
 
   /** Submits a generation. */
   async submit(path: string, body: object): Promise<Submission> {
-    return this.#json(submission, path, body);
+    return this.ask(submission, path, body);
   }
 
   /** Polls the status until the task is completed; `read` extracts it from the answer, `onStatus` is called with each one. A failed task is an error. */
   async follow<A, S extends Status>(path: string, shape: z.ZodMiniType<A>, read: (answer: A) => S, options: FollowOptions): Promise<S> {
     for (const deadline = Date.now() + options.withinMs; Date.now() < deadline; await sleep(pollMs)) {
-      const status = read(await this.#json(shape, path));
+      const status = read(await this.ask(shape, path));
       options.onStatus(status);
       if (status.status === "failed") throw new Error(`the task failed: ${status.error?.message ?? "no reason given"}`);
       if (status.status === "completed") return status;
@@ -55,18 +55,18 @@ export class ApiClient {
 
   /** Both balances. */
   async balances(): Promise<Balances> {
-    const [key, account] = await Promise.all([this.#json(balance, "/v1/balance"), this.#json(balance, "/v1/user/balance")]);
+    const [key, account] = await Promise.all([this.ask(balance, "/v1/balance"), this.ask(balance, "/v1/user/balance")]);
     return { key, account };
   }
 
   /** The available models and their prices. */
   async prices(): Promise<PriceList> {
-    return this.#json(modelList, "/v1/models");
+    return this.ask(modelList, "/v1/models");
   }
 
   /** A whole chat answer. */
   async chat(model: string, prompt: string): Promise<{ text: string; usage: Usage }> {
-    const { choices, usage } = await this.#json(chatAnswer, "/v1/chat/completions", {
+    const { choices, usage } = await this.ask(chatAnswer, "/v1/chat/completions", {
       model,
       messages: [{ role: "user", content: prompt }],
     });
@@ -76,7 +76,7 @@ export class ApiClient {
   /** A streamed chat answer in pieces, and whether the stream ended with [DONE]. */
   async streamChat(model: string, prompt: string): Promise<{ pieces: string[]; usage: Usage | undefined; done: boolean }> {
     const body = { model, stream: true, stream_options: { include_usage: true }, messages: [{ role: "user", content: prompt }] };
-    const response = await this.#ask("/v1/chat/completions", body);
+    const response = await this.open("/v1/chat/completions", body);
     const pieces: string[] = [];
     let usage: Usage | undefined;
     if (!response.body) return { pieces, usage, done: false };
@@ -90,11 +90,6 @@ export class ApiClient {
     return { pieces, usage, done: false };
   }
 
-  /** The answer of a path, checked against its schema. */
-  async read<T>(shape: z.ZodMiniType<T>, path: string): Promise<T> {
-    return this.#json(shape, path);
-  }
-
   /** The bytes at an asset URL, which needs no key. */
   async download(url: string): Promise<Download> {
     const response = await fetch(url, { signal: AbortSignal.timeout(requestDeadlineMs) });
@@ -103,18 +98,20 @@ export class ApiClient {
     return { bytes, type: response.headers.get("content-type") ?? "", digest: response.headers.get("repr-digest") };
   }
 
-  async #json<T>(shape: z.ZodMiniType<T>, path: string, body?: object): Promise<T> {
-    const response = await this.#ask(path, body);
+  /** The answer of a path, checked against its schema: of a GET, or with a body of a POST. A text is sent as it is. */
+  async ask<T>(shape: z.ZodMiniType<T>, path: string, body?: object | string): Promise<T> {
+    const response = await this.open(path, body);
     return readShape(shape, await response.json(), `${path} answered`);
   }
 
   /** One request; after a rate limit or an overload it is repeated, at most twice. */
-  async #ask(path: string, body?: object): Promise<Response> {
+  async open(path: string, body?: object | string): Promise<Response> {
+    const isJson = typeof body === "object";
     for (let attempt = 1; ; attempt++) {
       const response = await fetch(this.#baseUrl + path, {
         method: body ? "POST" : "GET",
-        headers: { authorization: `Bearer ${this.#apiKey}`, ...(body && { "content-type": "application/json" }) },
-        ...(body && { body: JSON.stringify(body) }),
+        headers: { authorization: `Bearer ${this.#apiKey}`, ...(isJson && { "content-type": "application/json" }) },
+        ...(body && { body: isJson ? JSON.stringify(body) : body }),
         signal: AbortSignal.timeout(requestDeadlineMs),
       });
       if (response.ok) return response;

@@ -16,7 +16,7 @@ export async function make({ baseUrl, apiKey }: Account, path: string, body: obj
   const api = new ApiClient(baseUrl, apiKey);
   const { id } = await api.submit(path, body);
   for (const deadline = Date.now() + deadlineMs; Date.now() < deadline;) {
-    const { data } = await api.read(taskAnswer, `/v1/tasks/${id}?wait=30`);
+    const { data } = await api.ask(taskAnswer, `/v1/tasks/${id}?wait=30`);
     if (data.status === "completed" || data.status === "failed") return data;
   }
   throw new Error(`${path}: ${id} did not end`);
