@@ -1,38 +1,32 @@
 /** `npm run bench`: the cost of a status query and a submission, compared with the minimal platform operations. Exits 1 if it is above the gate. */
 
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Comparison, compare, joined, type Slices } from "./comparison.ts";
-import { bundleBoth, withPair } from "./pair.ts";
+import { root } from "../scripts/support/wrangler.ts";
+import { bundleGateway, bundleWorker } from "./build.ts";
+import { floorCalls } from "./calls.ts";
+import { Client } from "./load.ts";
+import { comparePair, startGateway } from "./pair.ts";
 import { canReadCpu } from "./process-tree.ts";
-import { failures, table } from "./report.ts";
+import { comparisonTable, failures } from "./report.ts";
+import { startServer } from "./server.ts";
 import { makeTempDir } from "./temporary.ts";
 
-const isQuick = parseArgs({ options: { quick: { type: "boolean" } } }).values.quick;
-
-const statusSlices: Slices = { turns: isQuick ? 6 : 18, warmUps: 3, requests: 2_000 };
-// Each server for submissions lives for eight seconds: no consumer reads its queue, and after ten seconds the tasks' objects would start
-// their tasks themselves. On a busy machine a server takes fewer turns in that time, so more servers are started.
-const submissionSlices: Slices = { turns: 10, warmUps: 1, requests: 100, forMs: 8_000 };
-const submissionTurns = isQuick ? 10 : 30;
-const maxPairs = 12;
-
+const { quick: isQuick } = parseArgs({ options: { quick: { type: "boolean" } } }).values;
 const tempDir = await makeTempDir();
+const [gateway, floor] = await Promise.all([
+  bundleGateway(root, tempDir),
+  bundleWorker(join(root, "bench/wrangler.toml"), tempDir, { main: "floor.ts" }),
+]);
 
-const scripts = await bundleBoth(tempDir);
-const results: Record<string, Comparison> = {};
-await withPair(tempDir, scripts, true, async ({ own, floor, calls, floorCalls }) => {
-  const least = floor(floorCalls.status);
-  results["status, in progress"] = await compare(own(await calls.status("in_progress")), least, statusSlices);
-  results["status, completed"] = await compare(own(await calls.status("completed")), least, statusSlices);
-});
-const submissions: Comparison[] = [];
-for (let pairs = 0; pairs < maxPairs && joined(submissions).own.length < submissionTurns; pairs++)
-  await withPair(tempDir, scripts, false, async ({ own, floor, calls, floorCalls }) => {
-    submissions.push(await compare(own([calls.submission]), floor([floorCalls.submission]), submissionSlices));
-  });
-results["submission, image"] = joined(submissions);
+const results = await comparePair(async (consumes) => {
+  const own = await startGateway(tempDir, gateway, consumes);
+  const server = await startServer(tempDir, { ...floor, consumes, bindings: {} });
+  const client = new Client(server.url);
+  return [own, { server, client, ...(await floorCalls(client, own.headers)) }];
+}, isQuick);
 
-console.log(table(results));
+console.log(comparisonTable(results, "floor"));
 if (canReadCpu) {
   const failed = failures(results);
   for (const failure of failed) console.error(failure);

@@ -1,6 +1,6 @@
-/** The gateway as production runs it, bundled without being deployed. */
+/** Workers as production runs them, bundled without being deployed. */
 
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { bundle } from "../scripts/support/bundles.ts";
 
 /** A bundled Worker. */
@@ -14,13 +14,22 @@ export interface GatewayBundle extends Bundled {
   operations: Bundled;
 }
 
+/** Bundles the Worker of a wrangler.toml, whose script is `main`, or with its settings the script `entry`, into a folder of its own in `outDir`. */
+export async function bundleWorker(configPath: string, outDir: string, { main = "worker.ts", entry }: Entry = {}): Promise<Bundled> {
+  const name = configPath.replace(/\.toml$/, "").replaceAll("/", "-");
+  return { configPath, script: await bundle(configPath, main, join(outDir, name, basename(entry ?? main, ".ts")), entry) };
+}
+
+interface Entry {
+  main?: string;
+  entry?: string | undefined;
+}
+
 /** Bundles the gateway of a checkout into `outDir`; `entry`, a path within the checkout, replaces its script. */
 export async function bundleGateway(dir: string, outDir: string, entry?: string): Promise<GatewayBundle> {
-  const configPath = join(dir, "wrangler.toml");
-  const operationsConfig = join(dir, "src/operations/wrangler.toml");
-  const [script, operations] = await Promise.all([
-    bundle(configPath, "worker.ts", join(outDir, "gateway"), entry === undefined ? undefined : join(dir, entry)),
-    bundle(operationsConfig, "worker.ts", join(outDir, "operations")),
+  const [gateway, operations] = await Promise.all([
+    bundleWorker(join(dir, "wrangler.toml"), outDir, { entry: entry && join(dir, entry) }),
+    bundleWorker(join(dir, "src/operations/wrangler.toml"), outDir),
   ]);
-  return { configPath, script, operations: { configPath: operationsConfig, script: operations } };
+  return { ...gateway, operations };
 }

@@ -72,5 +72,5 @@ export async function floorCalls(client: Client, headers: Record<string, string>
   const submission: Call = { method: "POST", path: "/records", headers, body: image };
   const record = z.object({ id: z.string() });
   const made = await Promise.all(Array.from({ length: tasks }, async () => record.parse(JSON.parse(await client.send(submission)))));
-  return { submission, status: made.map(({ id }): Call => ({ method: "GET", path: `/records/${id}`, headers })) };
+  return { submission, status: async () => made.map(({ id }): Call => ({ method: "GET", path: `/records/${id}`, headers })) };
 }

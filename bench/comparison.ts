@@ -47,6 +47,12 @@ export function quantile(values: number[], part: number): number {
 
 export const median = (values: number[]) => quantile(values, 0.5);
 
+/** The median and the quartiles: "1.20 (1.10 to 1.31)". */
+export function spread(values: number[], digits: number): string {
+  const [middle, low, high] = [0.5, 0.25, 0.75].map((part) => quantile(values, part).toFixed(digits));
+  return `${middle} (${low} to ${high})`;
+}
+
 /** Sends so many requests, the last of them before `forMs` have passed. */
 export async function takeTurn({ server, client, calls }: Side, requests: number, forMs?: number): Promise<Turn> {
   const [before, started] = [await cpuUs(server.processes), performance.now()];

@@ -97,13 +97,13 @@ const miniflare = new Miniflare(
 process.once("disconnect", () => void miniflare.dispose().then(() => process.exit()));
 
 await miniflare.ready;
-const db = await miniflare.getD1Database("DB");
-for (const name of await migrationNames(join(root, "migrations"))) {
-  const statements = readMigration(await readFile(join(root, "migrations", name), "utf8")).flatMap((step) => step.statements);
-  await db.batch(statements.map((statement) => db.prepare(statement)));
+if ("DB" in (measured.d1Databases ?? {})) {
+  const db = await miniflare.getD1Database("DB");
+  for (const name of await migrationNames(join(root, "migrations"))) {
+    const statements = readMigration(await readFile(join(root, "migrations", name), "utf8")).flatMap((step) => step.statements);
+    await db.batch(statements.map((statement) => db.prepare(statement)));
+  }
 }
-// The wallets that the floor charges; the gateway does not use them.
-await db.prepare("INSERT INTO wallet (id, quota) VALUES ('account', 1000000000000), ('key', 1000000000000)").run();
 const findInspector = async (name: string) =>
   options.heapMB === undefined ? "" : new URL(`/core:user:${name}`, await miniflare.getInspectorURL()).href;
 process.send?.({

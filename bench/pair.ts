@@ -1,57 +1,59 @@
-/** The gateway and the floor, both running and ready for load. */
+/** Status queries and submissions of the gateway and of another server, compared. */
 
-import { join } from "node:path";
-import { type Bundled, bundleGateway, type GatewayBundle } from "./build.ts";
-import { bundle } from "../scripts/support/bundles.ts";
-import { root } from "../scripts/support/wrangler.ts";
-import type { Side } from "./comparison.ts";
-import { floorCalls, gatewayBindings, gatewayCalls } from "./calls.ts";
+import type { Bundled } from "./build.ts";
+import { gatewayBindings, gatewayCalls } from "./calls.ts";
+import { type Comparison, compare, joined, type Slices } from "./comparison.ts";
 import { type Call, Client } from "./load.ts";
-import { startServer } from "./server.ts";
+import { type Server, startServer } from "./server.ts";
 
-/** The bundled Workers. */
-export interface Scripts {
-  gateway: GatewayBundle;
-  floor: Bundled;
+/** A running server with its requests: queries of new tasks that have reached a status, and a submission. */
+export interface TaskServer {
+  server: Server;
+  client: Client;
+  status: (state: "in_progress" | "completed") => Promise<Call[]>;
+  submission: Call;
 }
 
-/** Bundles both Workers. */
-export async function bundleBoth(tempDir: string): Promise<Scripts> {
-  const [gateway, floor] = await Promise.all([
-    bundleGateway(root, tempDir),
-    bundle("bench/wrangler.toml", "floor.ts", join(tempDir, "floor")),
-  ]);
-  return { gateway, floor: { configPath: "bench/wrangler.toml", script: floor } };
+/** Starts both servers. Without `consumes` the messages of submissions are not delivered. */
+type StartPair = (consumes: boolean) => Promise<[own: TaskServer, other: TaskServer]>;
+
+/** Starts a gateway, with the requests of a new key. */
+export async function startGateway(tempDir: string, bundled: Bundled, consumes: boolean) {
+  const server = await startServer(tempDir, { ...bundled, consumes, bindings: gatewayBindings });
+  const client = new Client(server.url);
+  return { server, client, ...(await gatewayCalls(client)) };
 }
 
-export interface Pair {
-  /** The gateway with these requests. */
-  own: (calls: Call[]) => Side;
-  floor: (calls: Call[]) => Side;
-  calls: Awaited<ReturnType<typeof gatewayCalls>>;
-  floorCalls: Awaited<ReturnType<typeof floorCalls>>;
+// Each server for submissions lives for eight seconds: no consumer reads its queue, and after ten seconds the tasks' objects would start
+// their tasks themselves. On a busy machine a server takes fewer turns in that time, so more servers are started.
+const submissionSlices: Slices = { turns: 10, warmUps: 1, requests: 100, forMs: 8_000 };
+const maxPairs = 12;
+
+/** The comparisons by name. */
+export async function comparePair(startPair: StartPair, isQuick = false): Promise<Record<string, Comparison>> {
+  const statusSlices: Slices = { turns: isQuick ? 6 : 18, warmUps: 3, requests: 2_000 };
+  const submissionTurns = isQuick ? 10 : 30;
+  const results: Record<string, Comparison> = {};
+  const [own, other] = await startPair(true);
+  for (const state of ["in_progress", "completed"] as const)
+    results[`status, ${state}`] = await compare(
+      { ...own, calls: await own.status(state) },
+      { ...other, calls: await other.status(state) },
+      statusSlices,
+    );
+  await stop(own, other);
+  const submissions: Comparison[] = [];
+  for (let pairs = 0; pairs < maxPairs && joined(submissions).own.length < submissionTurns; pairs++) {
+    const [first, second] = await startPair(false);
+    submissions.push(await compare({ ...first, calls: [first.submission] }, { ...second, calls: [second.submission] }, submissionSlices));
+    await stop(first, second);
+  }
+  return { ...results, "submission, image": joined(submissions) };
 }
 
-/** Runs the work with new servers, and stops them. Without `consumes` the messages of submissions are not delivered. */
-export async function withPair<T>(tempDir: string, scripts: Scripts, consumes: boolean, work: (pair: Pair) => Promise<T>): Promise<T> {
-  const stops: (() => unknown)[] = [];
-  const start = async (bundled: Bundled, bindings: Record<string, string>) => {
-    const server = await startServer(tempDir, { ...bundled, consumes, bindings });
-    const client = new Client(server.url);
-    stops.push(server.stop, () => client.close());
-    return { server, client };
-  };
-  try {
-    const gateway = await start(scripts.gateway, gatewayBindings);
-    const floor = await start(scripts.floor, {});
-    const calls = await gatewayCalls(gateway.client);
-    return await work({
-      own: (list) => ({ ...gateway, calls: list }),
-      floor: (list) => ({ ...floor, calls: list }),
-      calls,
-      floorCalls: await floorCalls(floor.client, calls.headers),
-    });
-  } finally {
-    await Promise.all(stops.map((stop) => stop()));
+async function stop(...sides: TaskServer[]): Promise<void> {
+  for (const { server, client } of sides) {
+    client.close();
+    await server.stop();
   }
 }

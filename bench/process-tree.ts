@@ -1,4 +1,4 @@
-/** CPU time of processes, from /proc: Linux only. */
+/** CPU time and memory of processes, from /proc: Linux only. */
 
 import { readdir, readFile } from "node:fs/promises";
 
@@ -49,4 +49,11 @@ async function readCpu(pid: number): Promise<number> {
   } catch {
     return ticksUs;
   }
+}
+
+/** Resident memory of the processes in MiB, now or at its peak; NaN if it cannot be read. */
+export async function residentMiB(processes: number[], field: "VmRSS" | "VmHWM" = "VmRSS"): Promise<number> {
+  if (!canReadCpu) return Number.NaN;
+  const texts = await Promise.all(processes.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
+  return texts.reduce((sum, text) => sum + Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1] ?? 0), 0) / 1024;
 }

@@ -1,11 +1,9 @@
-/** Starts other programs, waits for them, measures them, and ends them by their process ids. */
+/** Starts other programs, waits for them, and ends them by their process ids. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { canReadCpu } from "./process-tree.ts";
 
 const maxStartMs = 120_000;
 const maxStopMs = 5_000;
@@ -62,11 +60,4 @@ export async function start({ file, args, env }: Command, port: number, path: st
     await sleep(2);
   }
   return { child, url: `http://127.0.0.1:${port}`, startMs: performance.now() - began, stop };
-}
-
-/** Resident memory of the processes in MiB; NaN if it cannot be read. */
-export async function residentMiB(processes: number[]): Promise<number> {
-  if (!canReadCpu) return Number.NaN;
-  const texts = await Promise.all(processes.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
-  return texts.reduce((sum, text) => sum + Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0), 0) / 1024;
 }

@@ -1,26 +1,20 @@
-/** The table of results, and the gates that they must meet. */
+/** The table of comparisons, and the gates that they must meet. */
 
-import { type Comparison, median, quantile } from "./comparison.ts";
+import { table } from "../scripts/support/table.ts";
+import { type Comparison, median, spread } from "./comparison.ts";
 
 /** The maximum of CPU per request, as a multiple of the floor's. */
 const gate = 1.25;
 
-const header = ["", "ratio", "quartiles", "turns", "CPU us", "floor", "p50 ms", "floor", "requests/s", "floor"];
-
-function toRow(name: string, { own, floor, ratios }: Comparison): string[] {
-  const both = (field: "cpu" | "p50" | "rate", digits: number) =>
-    [own, floor].map((turns) => median(turns.map((turn) => turn[field])).toFixed(digits));
-  const quartiles = [0.25, 0.75].map((part) => quantile(ratios, part).toFixed(3)).join("-");
-  return [name, median(ratios).toFixed(3), quartiles, String(own.length), ...both("cpu", 0), ...both("p50", 2), ...both("rate", 0)];
-}
-
-/** Formats the measurements as a table. */
-export function table(results: Record<string, Comparison>): string {
-  const rows = [header, ...Object.entries(results).map(([name, result]) => toRow(name, result))];
-  const widths = header.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-  const line = ([name = "", ...cells]: string[]) =>
-    [name.padEnd(widths[0] ?? 0), ...cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0))].join("  ");
-  return rows.map(line).join("\n");
+/** Formats the measurements as a table; `other` is the name of what the gateway is compared with. */
+export function comparisonTable(results: Record<string, Comparison>, other: string): string {
+  const header = ["", "ratio", "turns", "CPU us", other, "p50 ms", other, "requests/s", other];
+  const rows = Object.entries(results).map(([name, { own, floor, ratios }]) => {
+    const both = (field: "cpu" | "p50" | "rate", digits: number) =>
+      [own, floor].map((turns) => median(turns.map((turn) => turn[field])).toFixed(digits));
+    return [name, spread(ratios, 3), String(own.length), ...both("cpu", 0), ...both("p50", 2), ...both("rate", 0)];
+  });
+  return table(header, rows);
 }
 
 /** A message for every measurement above its gate. */

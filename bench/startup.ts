@@ -1,20 +1,17 @@
 /** Start-up of a Worker: the runtime's process with only this script, from its start to its first answer. */
 
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { parse } from "smol-toml";
 import { claimPort } from "../scripts/support/port.ts";
+import type { Bundled } from "./build.ts";
 import { type Command, start } from "./programs.ts";
 import { workerd } from "./server.ts";
 
-/** A bundled Worker for the runtime, without bindings. */
-export interface Startable {
-  script: string;
-  compatibilityFlags: string[];
-}
-
-/** Writes the runtime's configuration for a script: it listens on this port. */
-async function commandFor({ script, compatibilityFlags }: Startable, port: number): Promise<Command> {
+/** Writes the runtime's configuration for a script with its Worker's flags and without bindings: it listens on this port. */
+async function commandFor({ configPath, script }: Bundled, port: number): Promise<Command> {
   const dir = dirname(script);
+  const { compatibility_date: date, compatibility_flags: flags = [] } = parse(await readFile(configPath, "utf8"));
   const others = (await readdir(dir)).filter(
     (file) => /\.(?:txt|css|js|svg|woff2|webp|png|mp4|md|bin)$/.test(file) && file !== basename(script),
   );
@@ -29,8 +26,8 @@ async function commandFor({ script, compatibilityFlags }: Startable, port: numbe
 const config :Workerd.Config = (
   services = [(name = "main", worker = (
     modules = [${modules.join(", ")}],
-    compatibilityDate = "2026-10-20",
-    compatibilityFlags = ${quote(compatibilityFlags)},
+    compatibilityDate = ${quote(date)},
+    compatibilityFlags = ${quote(flags)},
   ))],
   sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")],
 );
@@ -41,7 +38,7 @@ const config :Workerd.Config = (
 }
 
 /** Milliseconds from the start of a process to its first answer. */
-export async function startMs(worker: Startable): Promise<number> {
+export async function startMs(worker: Bundled): Promise<number> {
   const port = await claimPort(0);
   const program = await start(await commandFor(worker, port), port, "/healthz");
   await program.stop();

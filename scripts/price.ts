@@ -5,6 +5,7 @@
 
 import { startVitest } from "vitest/node";
 import { type Counted, costs, dollars, logGigabytes, rows } from "./support/operations.ts";
+import { table } from "./support/table.ts";
 import { root } from "./support/wrangler.ts";
 
 const files = ["test/tasks/rows.test.ts", "test/providers/rows.test.ts"];
@@ -43,10 +44,11 @@ const columns: Record<string, (counted: Counted) => string> = {
   log: ({ operations }) => costs(operations).log.toFixed(2),
   "dollars for a million": ({ operations }) => dollars(operations).toFixed(2),
 };
-const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
-const names = Object.keys(columns);
-const header = [line(names), line(names.map((name) => (name === "kind" ? "---" : "--:")))];
-const body = lives.map((counted) => line(Object.values(columns).map((toText) => toText(counted))));
-console.log([...header, ...body].join("\n"));
+console.log(
+  table(
+    Object.keys(columns),
+    lives.map((counted) => Object.values(columns).map((toText) => toText(counted))),
+  ),
+);
 for (const error of failed) console.error((error as Error).message);
 if (failed.length > 0 || lives.length === 0) process.exitCode = 1;

@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../scripts/support/wrangler.ts";
 import { freshHeaders } from "../calls.ts";
-import { image, type LargeBody, noise, send, toBody, toDataUri, toJson } from "./client.ts";
+import { image, isRight, type LargeBody, noise, send, toBody, toDataUri, toJson } from "./client.ts";
 import { heapDuring } from "./heap.ts";
 import { heapMB, MiB, startMeasured } from "./measured.ts";
 
@@ -105,11 +105,7 @@ async function sendAll(bodies: Sent[]): Promise<void> {
         console.log(`${title}: OpenAI Worker ${behind} MiB at most, gateway ${front} MiB; ${statuses.join(", ")}`);
         must(Math.max(behind, front) < heapMB, `${title}: an isolate held ${Math.max(behind, front)} MiB, not below ${heapMB}`);
         must(
-          // A refusal may be lost when its connection closes on what was not read.
-          answers.every(
-            (answer) =>
-              answer?.status === 200 || (count > 1 && answer?.status === 0) || (answer?.status === 503 && answer.headers["retry-after"]),
-          ),
+          answers.every((answer) => isRight(answer, count)),
           `${title}: an answer is neither 200 nor 503 with Retry-After`,
         );
         must(statuses.includes(200), `${title}: none was accepted`);

@@ -44,6 +44,13 @@ export interface Answer {
 }
 
 /**
+ * True if a body was accepted, or refused as one of `count` at once: with 503, or without an answer, which is lost if the connection closes
+ * before the body was read.
+ */
+export const isRight = (answer: Answer | undefined, count: number): boolean =>
+  answer?.status === 200 || (answer?.status === 503 && answer.headers["retry-after"] !== undefined) || (answer?.status === 0 && count > 1);
+
+/**
  * Streams a body to a URL, on its own connection.
  *
  * @param options.isChunked send it without a content length.

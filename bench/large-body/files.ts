@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listen } from "../../scripts/support/port.ts";
 import { newTestChain } from "../../scripts/support/test-chain.ts";
-import { median, quantile } from "../comparison.ts";
+import { median, spread } from "../comparison.ts";
 import { canReadCpu } from "../process-tree.ts";
 import { heapDuring } from "./heap.ts";
 import { heapMB, startMeasured } from "./measured.ts";
@@ -75,11 +75,6 @@ async function readRanges(way: string, address: string): Promise<void> {
   }
   await sleep(20);
 }
-
-const spread = (values: number[], digits: number) => {
-  const [middle, low, high] = [0.5, 0.25, 0.75].map((part) => quantile(values, part).toFixed(digits));
-  return `${middle} (${low} to ${high})`;
-};
 
 interface Measure<Way extends string> {
   what: string;

@@ -1,8 +1,8 @@
 /** The measured gateway of large bodies and files, with its bucket in this process, and the limits that it must keep. */
 
 import { join } from "node:path";
-import { bundle } from "../../scripts/support/bundles.ts";
 import { root } from "../../scripts/support/wrangler.ts";
+import { bundleWorker } from "../build.ts";
 import { gatewayBindings } from "../calls.ts";
 import { Client } from "../load.ts";
 import { cpuUs, processesBelow } from "../process-tree.ts";
@@ -27,14 +27,10 @@ export interface MeasuredOptions {
 /** Starts a gateway. `measure` must be called: it stops everything. */
 export async function startMeasured({ bindings, hasOpenai = false, entry, ...limits }: MeasuredOptions) {
   const tempDir = await makeTempDir();
-  const worker = async (folder: string, script?: string) => {
-    const configPath = join(root, folder, "wrangler.toml");
-    return { configPath, script: await bundle(configPath, "worker.ts", join(tempDir, `${folder}-bundle`), script) };
-  };
   const bucket = await startBucket();
   const server = await startServer(tempDir, {
-    ...(await worker(".", entry)),
-    ...(hasOpenai && { openai: await worker("src/facades/openai") }),
+    ...(await bundleWorker(join(root, "wrangler.toml"), tempDir, { entry })),
+    ...(hasOpenai && { openai: await bundleWorker(join(root, "src/facades/openai/wrangler.toml"), tempDir) }),
     consumes: true,
     bindings: { ...gatewayBindings, ...bindings },
     bucket: bucket.address,

@@ -1,11 +1,10 @@
 /** `npm run bench -- large-body`: bodies of 69.9 MB with five images to a gateway in an isolate of 128 MB, then other large bodies. Exits 1 if a limit is exceeded. */
 
-import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freshHeaders, readTaskId } from "../calls.ts";
-import { canReadCpu } from "../process-tree.ts";
+import { canReadCpu, residentMiB } from "../process-tree.ts";
 import { measureBodies } from "./bodies.ts";
-import { type Answer, send, toBody, toDataUri } from "./client.ts";
+import { type Answer, isRight, send, toBody, toDataUri } from "./client.ts";
 import { heapDuring } from "./heap.ts";
 import { heapMB, MiB, startMeasured } from "./measured.ts";
 import { probeBeside } from "./probe.ts";
@@ -43,10 +42,10 @@ async function measureTasks(title: string, work: () => ReturnType<typeof submit>
   const ms = performance.now() - began;
   const cpuMs = (us - idleUs * ms) / 1000 / result.answers.length;
   console.log(`${title}: ${result.answers.map((one) => `${one.status} in ${Math.round(one.ms)} ms`).join(", ")}`);
-  console.log(`  CPU ${Math.round(cpuMs)} ms a body with its task; memory of workerd ${await memoryMB()}`);
+  console.log(`  CPU ${Math.round(cpuMs)} ms a body with its task; memory of workerd ${await memory()}`);
   must(cpuMs < maxCpuMs, `${title}: ${Math.round(cpuMs)} ms of CPU a body, not below ${maxCpuMs}`);
   must(
-    result.answers.every(({ status, headers }) => status === 200 || isRefused(status, headers, result.answers.length)),
+    result.answers.every((answer) => isRight(answer, result.answers.length)),
     `${title}: an answer is neither 200 nor 503 with Retry-After`,
   );
   must(result.tasks.length > 0, `${title}: no body was accepted`);
@@ -57,10 +56,6 @@ async function measureTasks(title: string, work: () => ReturnType<typeof submit>
   await inputsAreGone(title);
 }
 
-/** While others are being processed a body may be refused, and the refusal lost if the connection closes before the body was read. */
-const isRefused = (status: number, headers: Answer["headers"], count: number) =>
-  (status === 503 && headers["retry-after"] !== undefined) || (status === 0 && count > 1);
-
 const inputs = () => [...bucket.files.keys()].filter((key) => key.startsWith("inputs/")).length;
 
 async function inputsAreGone(title: string): Promise<void> {
@@ -69,13 +64,9 @@ async function inputsAreGone(title: string): Promise<void> {
 }
 
 /** All isolates, including the simulators of queue, database and objects. */
-async function memoryMB(): Promise<string> {
-  const statuses = await Promise.all(server.processes.map((pid) => readFile(`/proc/${pid}/status`, "utf8")));
-  const sum = (field: string) =>
-    Math.round(
-      statuses.reduce((total, status) => total + Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN), 0) / 1024,
-    );
-  return `${sum("VmRSS")} MB, at most ${sum("VmHWM")} MB so far`;
+async function memory(): Promise<string> {
+  const [now, peak] = [await residentMiB(server.processes), await residentMiB(server.processes, "VmHWM")];
+  return `${now.toFixed(0)} MiB, at most ${peak.toFixed(0)} MiB so far`;
 }
 
 /** The durations of small requests during the work. Other programs on the machine delay them too: use a quiet machine. */
@@ -95,7 +86,7 @@ async function held(count: number): Promise<void> {
 }
 
 await measure(async () => {
-  console.log(`${(body.length / 1e6).toFixed(1)} MB a body; memory of workerd ${await memoryMB()}`);
+  console.log(`${(body.length / 1e6).toFixed(1)} MB a body; memory of workerd ${await memory()}`);
   for (let turn = 1; turn <= 3; turn++) await measureTasks(`one body, turn ${turn}`, () => submit(1));
   await measureTasks("one body in chunks", () => submit(1, { isChunked: true }));
   await measureTasks(`${together} bodies at once`, () => submit(together));

@@ -6,12 +6,12 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { quantile } from "../comparison.ts";
+import { median, spread } from "../comparison.ts";
 import { type Call, Client } from "../load.ts";
 import { cpuUs } from "../process-tree.ts";
 import type { Server } from "../server.ts";
-import { toBody } from "./chats.ts";
 import { ownModel, startOurs, startUpstream } from "./ours.ts";
+import { toCalls } from "./rounds.ts";
 
 const isQuick = parseArgs({ options: { quick: { type: "boolean" } } }).values.quick;
 /** How often each of the thousand accounts chats, and the turns of the others between two of its chats. */
@@ -29,13 +29,6 @@ const quietMs = isQuick ? 1_000 : 75_000;
 const returnedMs = isQuick ? 1_000 : 615_000;
 const upstream = await startUpstream();
 
-const toChat = (headers: Record<string, string>): Call => ({
-  method: "POST",
-  path: "/v1/chat/completions",
-  headers,
-  body: toBody(ownModel, "whole"),
-});
-
 /** A server with accounts of its own, and their chats. */
 interface Case {
   server: Server;
@@ -45,7 +38,7 @@ interface Case {
 
 async function open(accounts: number): Promise<Case> {
   const { server, callers } = await startOurs(upstream.url, accounts);
-  return { server, client: new Client(server.url, connections), calls: callers.map(toChat) };
+  return { server, client: new Client(server.url, connections), calls: toCalls({ callers, model: ownModel }, "whole") };
 }
 
 const readCpu = ({ server }: Case) => cpuUs(server.processes);
@@ -91,11 +84,10 @@ for (let visit = 0; visit < visits; visit++) {
 await sleep(returnedMs);
 await noteCold();
 
-const warm = quantile(costs, 0.5);
-const spread = `${quantile(ratios, 0.25).toFixed(2)}-${quantile(ratios, 0.75).toFixed(2)}`;
+const warm = median(costs);
 const [first, second, third, returned] = coldCosts.map((cost) => (cost / warm).toFixed(2));
 console.log(`a chat of one account: ${warm.toFixed(0)} us of CPU over ${connections} connections`);
-console.log(`of a hundred accounts: ${quantile(ratios, 0.5).toFixed(2)} (${spread}) times that`);
+console.log(`of a hundred accounts: ${spread(ratios, 2)} times that`);
 console.log(
   `each of ${coldAccounts} accounts after a quiet minute: its first chat ${first} times, the second ${second}, the third ${third}`,
 );

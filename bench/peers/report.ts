@@ -1,17 +1,10 @@
 /** The tables of the comparison, in Markdown. */
 
-import { median, quantile, type Turn } from "../comparison.ts";
+import { table } from "../../scripts/support/table.ts";
+import { median, spread, type Turn } from "../comparison.ts";
 import { chunks } from "./chats.ts";
 import type { Delays } from "./delays.ts";
 import type { Load, Turns } from "./rounds.ts";
-
-const spread = (values: number[], digits: number) =>
-  `${median(values).toFixed(digits)} (${quantile(values, 0.25).toFixed(digits)}-${quantile(values, 0.75).toFixed(digits)})`;
-
-function table(header: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
-  return [line(header), line(header.map((_, at) => (at === 0 ? "---" : "--:"))), ...rows.map(line)].join("\n");
-}
 
 const toName = ({ kind, connections }: Load) => `${kind}, ${connections} ${connections === 1 ? "connection" : "connections"}`;
 

@@ -41,7 +41,7 @@ export interface Size {
   maxRequests: number;
 }
 
-export const toCalls = ({ callers, model }: Gateway, kind: Kind): Call[] =>
+export const toCalls = ({ callers, model }: Pick<Gateway, "callers" | "model">, kind: Kind): Call[] =>
   callers.map((headers) => ({
     method: "POST",
     path: "/v1/chat/completions",

@@ -7,10 +7,10 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { claimPort } from "../../scripts/support/port.ts";
-import { bundle } from "../../scripts/support/bundles.ts";
 import { root } from "../../scripts/support/wrangler.ts";
-import { processesBelow } from "../process-tree.ts";
-import { residentMiB, start } from "../programs.ts";
+import { bundleWorker } from "../build.ts";
+import { processesBelow, residentMiB } from "../process-tree.ts";
+import { start } from "../programs.ts";
 import { startServer } from "../server.ts";
 import { startMs } from "../startup.ts";
 import { makeTempDir } from "../temporary.ts";
@@ -45,32 +45,25 @@ const settlesMs = 11_000;
 
 /** This gateway, called by so many accounts. */
 async function startOwn(name: string, accounts: number): Promise<Running> {
-  const { script } = await ownBundle();
   const { server, callers } = await startOurs(upstream.url, accounts);
   return {
     gateway: { name, url: server.url, processes: server.processes, callers, model: ownModel, settlesMs },
-    startMs: () =>
-      startMs({
-        script,
-        compatibilityFlags: ["global_fetch_strictly_public", "enable_request_signal", "queue_consumer_no_wait_for_wait_until"],
-      }),
+    startMs: async () => startMs(await ownBundle()),
     stop: server.stop,
   };
 }
 
 /** A Worker that is only measured. */
 async function startFloor(name: string, config: string, main: string, more: Record<string, string> = {}): Promise<Running> {
-  const configPath = join(root, "bench/peers", config);
-  const script = await bundle(configPath, main, join(tempDir, name));
+  const bundled = await bundleWorker(join(root, "bench/peers", config), tempDir, { main });
   const server = await startServer(tempDir, {
-    configPath,
-    script,
+    ...bundled,
     consumes: false,
     network: true,
     bindings: { UPSTREAM: upstream.url, ...more },
   });
   const gateway = { name, url: server.url, processes: server.processes, callers: [{}], model: "upstream-model" };
-  return { gateway, startMs: () => startMs({ script, compatibilityFlags: [] }), stop: server.stop };
+  return { gateway, startMs: () => startMs(bundled), stop: server.stop };
 }
 
 const startLeast = () => startFloor("least gateway", "least.toml", "least.ts");
