@@ -3,15 +3,23 @@
 import { nextAccounts } from "./accounts.ts";
 import { toMonth } from "./archive.ts";
 
-/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions, verifications and invitations that expired before `before`, and events of deliveries before it. Times in milliseconds. */
-export async function deleteExpired(db: D1Database, before: number, charactersBefore: number, limit: number): Promise<void> {
-  const expired = (table: string, key: string, column: string, time: number | string) =>
-    db.prepare(`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${column} < ?1 LIMIT ?2)`).bind(time, limit);
-  const date = new Date(before).toISOString();
+/** So many times more rows of challenges and links: every visitor can cause them, and they last for minutes. */
+const ofVisitors = 20;
+
+/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions and verifications that have expired, invitations that expired before `before`, and events of deliveries before it. Times in milliseconds. */
+export async function deleteExpired(
+  db: D1Database,
+  now: number,
+  { before, charactersBefore }: { before: number; charactersBefore: number },
+  limit: number,
+): Promise<void> {
+  const expired = (table: string, key: string, column: string, time: number | string, most = limit) =>
+    db.prepare(`DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${column} < ?1 LIMIT ?2)`).bind(time, most);
+  const date = new Date(now).toISOString();
   await db.batch([
     expired("character", "id", "deleted_at", charactersBefore),
     expired("auth_session", "id", "expiresAt", date),
-    expired("auth_verification", "id", "expiresAt", date),
+    expired("auth_verification", "id", "expiresAt", date, ofVisitors * limit),
     expired("invitation", "token_hash", "expires_at", before),
     expired("member_invitation", "id", "expires_at", before),
     // Events are listed for seven days.

@@ -12,7 +12,7 @@ const dailyMs = 400 * 86_400_000;
 const dayMs = 86_400_000;
 /** Deleted characters are kept longer than any task that could settle again. */
 const characterMs = 35 * 86_400_000;
-/** Expired rows are kept a week longer, so that a late use still gets the specific error. */
+/** Expired invitations are kept a week longer, so that a late use still gets the specific error. */
 const expiredMs = 7 * 86_400_000;
 const maxRows = 500;
 /** The number of accounts whose sums of one month are added up in one transaction. */
@@ -24,7 +24,7 @@ export async function expire(
 ): Promise<void> {
   await removeExpiredFiles({ DB: db, ASSETS }, now, maxRows);
   await pruneAuditLog(db, now - dayMs * auditDays({ ...(AUDIT_DAYS !== undefined && { AUDIT_DAYS }) }), maxRows);
-  await deleteExpired(db, now - expiredMs, now - characterMs, maxRows);
+  await deleteExpired(db, now, { before: now - expiredMs, charactersBefore: now - characterMs }, maxRows);
   const place = (await readJob<SumsPlace>(db, "sums")) ?? { month: await firstMonth(db, now), after: "" };
   const next = toMonth(place.month + 32 * 86_400_000);
   if (next > now - dailyMs) return;

@@ -3,6 +3,7 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { expire } from "../../src/operations/expire.ts";
 import { Browser, refusedSignIns } from "./support.ts";
 
 const origin = "https://gateway.example";
@@ -177,4 +178,39 @@ test("a new passkey is told to the user's address by e-mail, a refused one is no
   expect(emails).toHaveLength(2);
   expect(emails[1]).toMatchObject({ to: email, subject: "A passkey was added" });
   expect(emails[1]?.text).toMatch(/\n\nhttps:\/\/gateway\.example\/console\/account$/);
+});
+
+test("visitors who do not sign in leave nothing that others' sign-ins read, and their challenges end with the next check", async () => {
+  const prepare = vi.spyOn(Object.getPrototypeOf(env.DB) as D1Database, "prepare");
+  expect((await enter(new Authenticator())).status).toBe(400);
+  expect((await new Browser().ask("/console/reset", { token: "unknown", password: "a long password" })).status).toBe(400);
+  expect((await new Browser().ask("/console/sign-in", { email: "nobody@example.com", password: "a long password" })).status).toBe(401);
+  const queries = (): string[] =>
+    prepare.mock.calls.map(([sql]) => String(sql)).filter((sql) => /auth_verification|auth_account/.test(sql));
+  await vi.waitFor(() => expect(queries().some((sql) => sql.includes("providerId = ?1"))).toBe(true)); // logged after the answer
+  const asked = new Set<string>(queries());
+  prepare.mockRestore();
+  for (const table of ["auth_verification", "auth_account"]) expect([...asked].some((sql) => sql.includes(table))).toBe(true);
+  for (const sql of asked) {
+    const numbered = [...sql.matchAll(/\?(\d+)/g)].map(([, at]) => Number(at));
+    const values = Array.from({ length: Math.max(0, sql.match(/\?(?!\d)/g)?.length ?? 0, ...numbered) }, () => "1");
+    const { results } = await env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .bind(...values)
+      .run<{ detail: string }>();
+    expect(results.map(({ detail }) => detail).join("\n"), sql).not.toMatch(/SCAN auth_/);
+  }
+
+  // What twenty networks cause within five minutes.
+  await env.DB.prepare(
+    `INSERT INTO auth_verification (id, identifier, value, expiresAt)
+     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 6000) SELECT 'many ' || n, 'many ' || n, '{}', ?1 FROM n`,
+  )
+    .bind(new Date(Date.now() - 1_000).toISOString())
+    .run();
+  await readOptions(new Browser(), "/console/passkeys/options");
+  const left = () => env.DB.prepare("SELECT count(*) AS left FROM auth_verification").first<number>("left");
+  await expire(env, Date.now());
+  expect(await left()).toBeGreaterThan(0); // the challenge that was just made
+  await expire(env, Date.now() + 600_000);
+  expect(await left()).toBe(0);
 });
