@@ -207,7 +207,7 @@ export class BatchObject extends DurableObject<Env> {
 
   #view(batch: Batch): BatchView {
     const { lines } = this.#run;
-    const sums = lines ?? (batch.status === "validating" ? { completed: 0, failed: 0, charged: 0 } : this.#store.sums());
+    const sums = lines ?? batch.sums ?? (batch.status === "validating" ? { completed: 0, failed: 0, charged: 0 } : this.#store.sums());
     const { completed, failed, charged } = sums;
     const deliveries = this.#store.deliveries();
     return toView(batch, { completed, failed, charged, running: lines?.open.size ?? 0, reserved: lines?.reserved ?? 0, deliveries });
@@ -263,7 +263,7 @@ export class BatchObject extends DurableObject<Env> {
   #end(batch: Batch): void {
     const at = Date.now();
     this.ctx.storage.transactionSync(() => {
-      this.#store.write({ ...batch, endedAt: at, call: { at, failures: 0 } });
+      this.#store.write({ ...batch, endedAt: at, sums: this.#store.sums(), call: { at, failures: 0 } });
       void this.ctx.storage.setAlarm(at);
     });
     this.#forgetRun();

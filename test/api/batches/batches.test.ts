@@ -8,7 +8,7 @@ import { unzipSync } from "fflate";
 import { BatchInput } from "../../../src/api/batches/input.ts";
 import { BatchObject } from "../../../src/api/batches/object.ts";
 import { BatchRun } from "../../../src/api/batches/run.ts";
-import { BatchStore } from "../../../src/api/batches/state.ts";
+import { type Batch, BatchStore } from "../../../src/api/batches/state.ts";
 import { WalletObject } from "../../../src/wallet/object.ts";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
@@ -685,6 +685,27 @@ test("a line costs at most two rows and one call of an object beyond its task", 
   expect(ownAlarms).toBeGreaterThan(0);
   expect(rowsPerLine).toBeLessThanOrEqual(2);
   expect(callsPerLine).toBeLessThanOrEqual(1);
+});
+
+test("an ended batch is shown and listed without a look at its lines, also once its object has left memory", async () => {
+  const account = await newAccount();
+  const ended = await run(account, await begin(account, { requests: [...lines(2), line("bad", { model: "none" })] }));
+  expect(ended).toMatchObject({ status: "completed", counts: { total: 3, completed: 2, failed: 1 }, cost: { charged: 2 * price } });
+  const reads = vi.spyOn(BatchStore.prototype, "sums");
+  for (let turn = 0; turn < 2; turn++) {
+    expect(await show(account, ended.id)).toEqual(ended);
+    expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([ended]);
+    await forget(ended.id);
+  }
+  expect(reads).not.toHaveBeenCalled();
+  // One that a previous release has ended.
+  await runInDurableObject(stubOf(ended.id), (_, { storage }) => {
+    const { sums, ...batch } = storage.kv.get<Batch>("batch")!;
+    expect(sums).toEqual({ completed: 2, failed: 1, charged: 2e6 * price });
+    storage.kv.put("batch", batch);
+  });
+  await forget(ended.id);
+  expect(await show(account, ended.id)).toEqual(ended);
 });
 
 test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails as cancelled", async () => {
