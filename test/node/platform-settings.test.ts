@@ -14,7 +14,7 @@ interface Settings {
     consumers: { queue: string; max_concurrency?: number }[];
     producers: { binding: string; queue: string }[];
   };
-  limits?: { cpu_ms?: number };
+  limits?: { cpu_ms?: number; subrequests?: number };
   observability?: object;
 }
 const read = (file: string) => unstable_readConfig({ config: toPath(file) }) as unknown as Settings;
@@ -114,6 +114,16 @@ test("every deployed Worker has the mark of its deployment, and the public one i
 
 test("the CPU limit is set", () => {
   expect(gateway.limits?.cpu_ms).toBeGreaterThanOrEqual(10_000);
+});
+
+test("one invocation may read every file of the largest batch, for its archive, and the platform takes the number", () => {
+  const numberIn = (file: string, name: string) =>
+    Number(new RegExp(`const ${name} = ([\\d_]+);`).exec(readFileSync(toPath(file), "utf8"))?.[1]?.replaceAll("_", ""));
+  const lines = numberIn("src/api/batches/lines.ts", "maxLines");
+  const ofLine = numberIn("src/tasks/consumer/outputs.ts", "maxOwnFiles") + 1; // and a long text beside them
+  const subrequests = gateway.limits?.subrequests ?? 10_000; // the platform's own
+  expect(subrequests).toBeGreaterThan(1.1 * lines * ofLine);
+  expect(subrequests).toBeLessThanOrEqual(10_000_000);
 });
 
 test("the runbook's wrangler commands look at the account, not at the local state", () => {
