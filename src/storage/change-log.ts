@@ -4,6 +4,7 @@ import type { AccountChange, RecordedChange } from "../db/account-changes.ts";
 
 /** No lifecycle rule has this prefix. */
 const root = "changes/";
+/** The bucket lists and deletes so many files in one call. */
 const maxListed = 1_000;
 
 /** The name has the revision, so that a repeat writes the same file, and the kind, so that an erasure can delete the others. */
@@ -33,7 +34,7 @@ export async function listChanges(bucket: R2Bucket, accountId: string, after: nu
 export async function eraseChanges(bucket: R2Bucket, accountId: string): Promise<void> {
   const files = await changeFiles(bucket, accountId);
   const others = files.filter((key) => !key.endsWith("-erased.json"));
-  if (others.length > 0) await bucket.delete(others.slice(0, maxListed));
+  for (let at = 0; at < others.length; at += maxListed) await bucket.delete(others.slice(at, at + maxListed));
 }
 
 const toRevision = (key: string) => Number(/(\d+)-[a-z_]+\.json$/.exec(key)?.[1]);

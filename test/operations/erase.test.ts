@@ -253,6 +253,19 @@ test("an account with more tasks than one request erases is disabled at once, an
   expect(await readTraces(mara)).toEqual([]);
 });
 
+test("an account whose access was changed a thousand times and more leaves none of its changes in the bucket", async () => {
+  const mara = await newAccount();
+  // The bucket takes and lists a thousand names in one call.
+  const names = Array.from({ length: 1_001 }, (_, at) => `changes/${mara.id}/${String(at + 1).padStart(15, "0")}-webhook_endpoint.json`);
+  for (let at = 0; at < names.length; at += 100)
+    await Promise.all(
+      names.slice(at, at + 100).map((name) => env.ASSETS.put(name, JSON.stringify({ act: "webhook_endpoint", url: null }))),
+    );
+  expect((await eraseAccount(mara)).status).toBe(204);
+  const { objects } = await env.ASSETS.list({ prefix: `changes/${mara.id}/` });
+  expect(objects.map(({ key }) => key)).toEqual([expect.stringMatching(/-erased\.json$/)]);
+});
+
 test("refusals: an unknown account, no operator", async () => {
   expect((await asAdmin("/accounts/acc_unknown", { method: "DELETE" })).status).toBe(404);
   expect((await asAdmin("/accounts/acc_unknown", { method: "DELETE", key: "wrong" })).status).toBe(401);
