@@ -10,9 +10,13 @@ import { publicKeys } from "../signing/receipts.ts";
 import { wrongVariables } from "./request/variable-checks.ts";
 
 const deadlineMs = 5_000;
-/** The time for which an isolate repeats its last answer: the path is public, and each check costs three calls. */
+/** An isolate checks once in this time and repeats its last answer: the path is public, and each check costs four calls. */
 const keepMs = 1_000;
+/** The maximum age of an answer that is repeated while a check runs. */
+const staleMs = 60_000;
 
+/** When the last check began, and the last answer. */
+let begun = 0;
 let last: { at: number; failing: string[]; cron: Cron } | undefined;
 
 /** The end of the operator's last checks, in Unix seconds. Without fields in a deployment that runs no checks. */
@@ -37,12 +41,14 @@ const checks: Record<string, (env: Env) => Promise<unknown>> = {
 /** Answers 200 `{status: "ok", version?, cron?, checked_at?}` with the id of the deployed version and the state of the cron trigger, or 503 `{status: "unavailable", failing}` with the names of those that did not answer within five seconds. */
 export async function ready(c: AppContext): Promise<Response> {
   const now = Date.now();
-  if (!last || now - last.at >= keepMs || now < last.at)
+  if (!last || now - begun >= keepMs || now < begun || now - last.at >= staleMs) {
+    begun = now;
     last = { at: now, failing: await failingChecks(c.env), cron: await readCron(c.env, now) };
-  const { failing } = last;
+  }
+  const { failing, cron } = last;
   const headers = { "cache-control": "no-store" };
   const { VERSION: version } = c.env;
-  if (failing.length === 0) return answerPlain(c, { status: "ok", ...(version && { version: version.id }), ...last.cron }, 200, headers);
+  if (failing.length === 0) return answerPlain(c, { status: "ok", ...(version && { version: version.id }), ...cron }, 200, headers);
   c.set("outcome", "unavailable");
   return answerPlain(c, { status: "unavailable", failing }, 503, { ...headers, "retry-after": "5" });
 }

@@ -73,3 +73,22 @@ test("an isolate caches its answer for a second", async () => {
   vi.setSystemTime(Date.now() + 1_000);
   expect((await readyz()).status).toBe(200);
 });
+
+test("requests that come while a check runs get the answer before it: visitors cannot cause more than a check a second", async () => {
+  expect((await readyz()).status).toBe(200);
+  vi.setSystemTime(Date.now() + 1_000);
+  let checks = 0;
+  const prepare = (sql: string) => {
+    checks++;
+    return env.DB.prepare(sql);
+  };
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => readyz({ DB: { prepare } as never, ASSETS: { head: broken } as never })),
+  );
+  expect(checks).toBe(1);
+  expect([200, 503].map((status) => answers.filter((answer) => answer.status === status).length)).toEqual([19, 1]);
+  expect((await readyz()).status).toBe(503);
+  // An answer that is a minute old is not given any more.
+  vi.setSystemTime(Date.now() + 60_000);
+  expect((await Promise.all([readyz(), readyz()])).map(({ status }) => status)).toEqual([200, 200]);
+});
