@@ -49,16 +49,25 @@ const submissions = [images, "/v1/videos/generations", "/v1/videos/x/remix", "/v
 const reads = ["/v1/tasks", "/v1/tasks/x", "/v1/videos/generations/x", "/v1/characters_tasks/x", "/v1/models", "/v1/characters"];
 const balances = ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"];
 
-test.each([...submissions.map((path) => ["POST", path, "60"]), ...[...reads, ...balances].map((path) => ["GET", path, "600"])])(
-  "%s %s states its key's limit per minute: %s",
-  async (method, path, limit) => {
-    const { key } = await newAccount();
-    const { headers } = await ask(key, path, method);
-    expect(headers.get("x-ratelimit-limit-requests")).toBe(limit);
-    expect(headers.get("x-ratelimit-reset-requests")).toBeNull();
-    expect((await ask("sk-unknown", path, method)).headers.get("x-ratelimit-limit-requests")).toBeNull();
-  },
-);
+/** Each writes rows of the database that stay for more than a year, and a file of the bucket. */
+const changes = [
+  ["PUT", "/v1/webhook"],
+  ["POST", "/v1/webhook_secret"],
+  ["PUT", "/v1/destinations/x"],
+  ["DELETE", "/v1/destinations/x"],
+] as const;
+
+test.each([
+  ...submissions.map((path) => ["POST", path, "60"]),
+  ...changes.map((change) => [...change, "60"]),
+  ...[...reads, ...balances].map((path) => ["GET", path, "600"]),
+])("%s %s states its key's limit per minute: %s", async (method, path, limit) => {
+  const { key } = await newAccount();
+  const { headers } = await ask(key, path, method);
+  expect(headers.get("x-ratelimit-limit-requests")).toBe(limit);
+  expect(headers.get("x-ratelimit-reset-requests")).toBeNull();
+  expect((await ask("sk-unknown", path, method)).headers.get("x-ratelimit-limit-requests")).toBeNull();
+});
 
 /** The minute of the real clock: files of the same runtime before this one may have replaced `Date`. */
 const currentMinute = () => Math.floor((performance.timeOrigin + performance.now()) / 60_000);
