@@ -7,11 +7,11 @@ import { findOversized, toOversized } from "../../catalog/sizes.ts";
 import { ApiError, bodyTooLarge } from "../../base/errors.ts";
 import { isLocal } from "../../config.ts";
 import { NetError } from "../../net/net-error.ts";
-import { readAll } from "../../net/bounded-body.ts";
 import { paceTimeMs, within } from "../../net/pace.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { parseJson } from "../../media/json-limits.ts";
-import { largeReader } from "../../media/large-reads.ts";
+import { largeReader, readWhole } from "../../media/large-reads.ts";
+import { arrive, smallEnough, toOwner } from "./arrival.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -62,8 +62,11 @@ export async function readNoBody(c: AppContext): Promise<void> {
   parseObject(bytes);
 }
 
-/** A small body as text, as it was sent: for signatures. Throws 400, 408 or 413. */
-export const readText = async (c: AppContext): Promise<string> => new TextDecoder().decode(await readBytes(c, smallBody));
+/** The limit of events, which everyone can send: a body of this size is never stored while it arrives. */
+const eventBody = 256 * 1024;
+
+/** An event as text, as it was sent: for signatures. Throws 400, 408, 413, and 503 if too many are arriving. */
+export const readText = async (c: AppContext): Promise<string> => new TextDecoder().decode(await readBytes(c, eventBody));
 
 async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   const { body } = c.req.raw;
@@ -71,15 +74,39 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   const header = c.req.header("content-length");
   const length = header === undefined ? undefined : Number(header);
   if (length !== undefined && length > maxBytes) throw bodyTooLarge(maxBytes);
-  // A declared length is kept by HTTP itself.
-  const bytes = length === undefined ? readAll(body, maxBytes) : c.req.raw.bytes();
+  if (length === undefined || length > smallEnough) return readArriving(c, body, maxBytes);
   try {
-    return await within(paceTimeMs(length ?? maxBytes), bytes);
+    // A declared length is kept by HTTP itself.
+    return await within(paceTimeMs(length), c.req.raw.bytes());
   } catch (error) {
-    if (error instanceof NetError && error.reason === "too_large") throw bodyTooLarge(maxBytes);
     if (error instanceof NetError && error.reason === "timeout") throw new ApiError("body_too_slow");
     throw new ApiError("invalid_json"); // the caller disconnected
   }
+}
+
+/** Reads a body that may be larger than what many of fit into memory: it is counted while it arrives. */
+function readArriving(c: AppContext, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const caller = c.get("caller") as AppContext["var"]["caller"] | undefined;
+  const done = (async () => {
+    // Without a caller: the operator, and events of Stripe.
+    const arrival = arrive(c.env.ASSETS, caller ? toOwner(caller) : { share: c.req.path }, body, maxBytes);
+    try {
+      const rest = await arrival.rest();
+      try {
+        return await readWhole(rest.pieces(), rest.bytes);
+      } finally {
+        await rest.discard();
+      }
+    } catch (error) {
+      await discard(c, () => arrival.read());
+      throw error;
+    } finally {
+      arrival.end();
+    }
+  })();
+  // If the caller disconnects, reading fails, which frees what the body holds.
+  c.executionCtx.waitUntil(done.catch(() => undefined));
+  return done;
 }
 
 /** The refusal of a body that is not acceptable JSON. */

@@ -73,6 +73,19 @@ test("slow uploads of two accounts without quota delay no other large body, not 
   expect(await readBalance(one)).toMatchObject({ reserved: 0, used: 0 });
 });
 
+test("stalled bodies of settings and tokens count too: an account has sixteen, and they delay no other account", async () => {
+  const [one, other] = [await newAccount(0), await newAccount(0)];
+  const padded = JSON.stringify({ tasks: 1, max_cost: 1, expires_in: 60, note: "x".repeat(200_000) });
+  const tokens = "/v1/tokens";
+  const end = await stall([one], 16, padded, tokens);
+  expect((await send(one, padded, undefined, tokens)).status).toBe(503); // its seventeenth at once
+  expect((await send(other, padded, undefined, tokens)).status).toBe(201);
+  expect((await send(one, JSON.stringify({ tasks: 1, max_cost: 1, expires_in: 60 }), undefined, tokens)).status).toBe(201);
+  expect(await end()).toEqual(Array.from({ length: 16 }, () => 400));
+  expect((await send(one, padded, undefined, tokens)).status).toBe(201);
+  expect((await send(one, "x".repeat(1024 * 1024 + 1), undefined, tokens)).status).toBe(413);
+});
+
 test.each([path, "/openai/v1/images/edits"])(
   "stalled uploads with an account's client tokens at %s delay no body of its keys, and four of one token none of another token",
   async (to) => {
