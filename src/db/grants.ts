@@ -147,7 +147,7 @@ export async function writeCredit(
     db
       .prepare(
         `INSERT INTO credit (id, account_id, kind, amount, at, reason) SELECT ?6, id, ?7, ?8, ?9, ?10 FROM wallet
-         WHERE id = ?1 AND revision = ?2 AND ${isEnough} AND ?4 >= 0 ON CONFLICT DO NOTHING`,
+         WHERE id = ?1 AND revision = ?2 AND ${isEnough} ON CONFLICT DO NOTHING`,
       )
       .bind(...values, credit.id, credit.kind, credit.amount, credit.at, credit.reason),
     db

@@ -40,8 +40,6 @@ export class WalletLedger {
   readonly #store: WalletStore;
   readonly #accountId: () => string;
   #writes: Promise<unknown> = Promise.resolve();
-  /** The number of written batches: a value that was read from D1 before a batch is out of date after it. */
-  #flushes = 0;
   /** The key whose quota is being lowered, and the new one. */
   #lowered: { key: RowCopy; quota: number } | undefined;
 
@@ -70,10 +68,11 @@ export class WalletLedger {
     for (const { id, start } of missingWindows(state, keyIds, now))
       // Runs as a write, and first writes all settled entries: otherwise an entry could count both in D1 and here, or in neither.
       await this.inTurn(async () => {
+        // A parallel call may have read the window, and noted an alert.
+        if (state.windows[id]?.start === start) return;
         await this.flushAll();
         const charged = (await grants.readSpentSince(this.#db, state.accountId, start)).get(id) ?? 0;
-        // A parallel call may have read the window, and noted an alert.
-        if (state.windows[id]?.start !== start) state.windows[id] = { start, charged };
+        state.windows[id] = { start, charged };
       });
     return state;
   }
@@ -93,14 +92,13 @@ export class WalletLedger {
 
   /** Reads the used amounts and the quotas again. Only writes update the granted amount. */
   async refresh(keyIds: string[]): Promise<WalletState | undefined> {
-    const [flushes, isExact] = [this.#flushes, this.#store.book.outboxSize === 0];
     const rows = await grants.readRows(this.#db, [this.#accountId(), ...keyIds]);
     const account = rows.find(({ id }) => id === this.#accountId());
     if (!account) return undefined;
     this.readAt = Date.now();
     const isCurrent = this.#store.state?.revision === account.revision;
-    // D1 may already have an entry that has ended meanwhile, or lack some because it was restored.
-    const takesUsed = isCurrent && isExact && flushes === this.#flushes && this.#store.book.outboxSize === 0;
+    // Every charge raises the revision. An entry of the outbox may be in D1 all the same: its write took effect, and the answer was lost.
+    const takesUsed = isCurrent && this.#store.book.outboxSize === 0;
     if (!this.#store.state) this.#store.state = newState(account, this.readAt);
     else if (isCurrent) takeOver(this.#store.state, account, takesUsed);
     const others = rows.filter(({ id }) => id !== account.id);
@@ -207,7 +205,6 @@ export class WalletLedger {
     if (!account) return this.#restore();
     for (const entry of entries) addToWindows(state, entry);
     this.#store.book.flushed(to);
-    this.#flushes++;
     state.used = account.used;
     state.flushedTo = to;
     // An account that has come back stays one while it is used.

@@ -7,7 +7,7 @@ import { type Credit, listCredits } from "../../src/db/credits.ts";
 import { backUp, restore } from "../operations/backup.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
 import { type Account, asAdmin, holdTime, newAccount } from "../support/gateway.ts";
-import { crashWallet, expectSound, newCharge, openWallet, readRow, wake } from "./support.ts";
+import { crashWallet, expectSound, type Known, newCharge, openWallet, readRow, wake } from "./support.ts";
 
 holdTime();
 
@@ -117,6 +117,29 @@ test("an account that owes still owes after its database was restored to a time 
   expect((await hold(account, 1)).answer).toBe("insufficient");
 });
 
+test.each([0, 2])("what a debit has left can be held to the millionth, after %i alarms that return the unused grant", async (alarms) => {
+  const account = await newAccount(1);
+  const { charge } = await hold(account, 900_000);
+  await credit(account, newCredit(-995_000, "refund"));
+  await openWallet(account).settle(charge, 0, "cancelled");
+  for (let count = 0; count < alarms; count++) {
+    pass(700);
+    await wake(account);
+  }
+  const known: Known[] = [{ charge, amount: 900_000, charged: 0 }];
+  for (const [amount, left] of [
+    [1_000, 5_000],
+    [4_000, 4_000],
+  ] as const) {
+    expect((await hold(account, left + 1)).answer).toBe("insufficient");
+    const held = await hold(account, amount);
+    expect(held.answer).toBe("reserved");
+    known.push({ charge: held.charge, amount });
+  }
+  expect((await hold(account, 1)).answer).toBe("insufficient");
+  await expectSound(account, known);
+});
+
 test("an unused grant goes back at once, however little a debit has left of the quota", async () => {
   for (const left of [5_000, 1, 0, -5_000]) {
     const account = await newAccount(1);
@@ -143,6 +166,7 @@ test("a debit below use: nothing new is held, what is open goes on, and only a c
   expect(await shown(account)).toMatchObject({ quota: 800_000, used: 500_000, reserved: 300_000, shortfall: 700_000 });
   expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ remaining: 0, shortfall: 0.7 });
   expect((await hold(account, 1)).answer).toBe("insufficient");
+  expect((await hold(account, 0)).answer, "what costs nothing").toBe("reserved");
   await crashWallet(account);
   expect((await hold(account, 1)).answer).toBe("insufficient");
 

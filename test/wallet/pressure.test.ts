@@ -95,6 +95,20 @@ test("a read of D1 during the writing of an entry counts the entry once", async 
   expect(shown[account.keyId]).toMatchObject({ used: 40, reserved: 100 });
 });
 
+test("an entry whose write lost its answer counts once, also after a grant that found the write", async () => {
+  const account = await newAccount(1);
+  const charge = newCharge(account);
+  await openWallet(account).reserve(charge, 100, {});
+  await openWallet(account).settle(charge, 40, "completed");
+  failOnce(bindings.database(), "batch", true);
+  await openWallet(account)
+    .writeEnded()
+    .catch(() => undefined);
+  expect(await openWallet(account).reserve(newCharge(account), 5_000, {})).toEqual({ answer: "reserved" });
+  const shown = await openWallet(account).balances([account.keyId, "no such key"]);
+  for (const id of [account.id, account.keyId]) expect(shown[id]).toMatchObject({ used: 40, reserved: 5_000 });
+});
+
 test("a task object that fails does not keep the holds of others", async () => {
   const account = await newAccount(1);
   const ids = [env.TASKS.newUniqueId(), env.TASKS.newUniqueId()] as const;

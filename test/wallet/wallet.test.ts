@@ -369,14 +369,16 @@ test("a new day's budget counts from its first millisecond, and nothing of the d
   const midnight = Math.ceil(Date.now() / 86_400_000 + 1) * 86_400_000;
   vi.setSystemTime(midnight - 1);
   await openWallet(account).changeBudget(account.keyId, { amount: 1_000, window: "day" });
-  const charge = newCharge(account);
+  const [charge, open, next] = [newCharge(account), newCharge(account), newCharge(account)];
   await openWallet(account).reserve(charge, 300, {});
+  await openWallet(account).reserve(open, 300, {});
   await openWallet(account).settle(charge, 200, "completed");
   vi.setSystemTime(midnight);
-  const next = newCharge(account);
   await openWallet(account).reserve(next, 50, {});
   await openWallet(account).settle(next, 50, "completed");
   const spent = async () => (await openWallet(account).balances([account.keyId]))[account.keyId]!.budget?.spent;
+  expect(await spent()).toBe(50);
+  await openWallet(account).settle(open, 300, "completed");
   expect(await spent()).toBe(50);
   await openWallet(account).writeEnded();
   expect(await spent()).toBe(50);

@@ -11,7 +11,7 @@ import worker from "../../../src/worker.ts";
 import { bindings, failOnce, spyOn } from "../../support/faults.ts";
 import { type Account, asAdmin, call, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../../support/gateway.ts";
 import { ok, receivers, readSecret, setEndpoint } from "../../support/receiver.ts";
-import { crashWallet, openWallet } from "../../wallet/support.ts";
+import { crashWallet, newCharge, openWallet } from "../../wallet/support.ts";
 
 holdTime();
 
@@ -94,6 +94,22 @@ test("parallel requests that cross a threshold together cause one alert", async 
   const answers = await Promise.all(Array.from({ length: 12 }, () => buy(account)));
   expect(answers.filter((status) => status === 200)).toHaveLength(6);
   expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80, 100]);
+});
+
+test("parallel requests that all find a new window cause one alert", async () => {
+  const account = await limited(2_000);
+  const hold = async (amount: number) => openWallet(account).reserve(newCharge(account), amount, {});
+  await hold(10);
+  const first = newCharge(account); // its grant is enough for all
+  await openWallet(account).reserve(first, 1_000, {});
+  await openWallet(account).settle(first, 0, "completed");
+  await openWallet(account).writeEnded();
+  await openWallet(account).changeBudget(account.keyId, { amount: 1_000, window: "day" });
+  vi.setSystemTime(nextDay());
+  const queries = spyOn(bindings.database(), "batch").mockClear();
+  expect(await Promise.all([900, 1, 1].map(hold))).toEqual([1, 2, 3].map(() => ({ answer: "reserved" })));
+  expect((await stored(account)).map(({ data }) => data.percent)).toEqual([80]);
+  expect(queries, "one of them reads the window").toHaveBeenCalledTimes(1);
 });
 
 test("the account's budget causes alerts beside the key's; setting the same budget again causes none, another one does", async () => {
