@@ -159,7 +159,7 @@ export interface TaskPage {
   longestMs: number;
 }
 
-/** A page of an account's settled tasks, newest first. Reads the rows of the page, once for each filter and outcome. */
+/** A page of an account's settled tasks, newest first. Reads the rows of the page and of refused tasks between them, once for each filter and outcome. */
 export async function listTasks(db: D1Database, accountId: string, page: TaskPage): Promise<Place[]> {
   const { limit, after, sorts, isNarrowed, outcome, endedSince, longestMs } = page;
   const settled = (index: string, more: string, ...values: unknown[]) =>
@@ -168,7 +168,7 @@ export async function listTasks(db: D1Database, accountId: string, page: TaskPag
         // The index is named, because with another one the scan would read every row of the account.
         `SELECT task_id AS taskId, at FROM entry INDEXED BY ${index}
          WHERE ${ofAccount()} AND at BETWEEN ?2 AND ?3 AND (at < ?3 OR task_id < ?4)
-           AND closed_at > ?6 AND ${more}
+           AND closed_at > ?6 AND outcome <> 'refused' AND ${more}
          ORDER BY at DESC, task_id DESC LIMIT ?5`,
       )
       .bind(accountId, endedSince - longestMs, after?.at ?? Number.MAX_SAFE_INTEGER, after?.taskId ?? "", limit, endedSince, ...values);

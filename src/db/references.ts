@@ -36,7 +36,7 @@ export async function listReferenced(
     .prepare(
       `SELECT r.task_id AS taskId, r.at FROM task_reference r LEFT JOIN entry e ON e.task_id = r.task_id
        WHERE r.account_id = ?1 AND r.reference = ?2 AND r.at BETWEEN ?3 AND ?4 AND (r.at < ?4 OR r.task_id < ?5)
-         AND (e.task_id IS NULL OR (e.closed_at > ?7 AND instr(?6, '"' || e.model || ' ' || e.kind || '"') > 0
+         AND (e.task_id IS NULL OR (e.closed_at > ?7 AND e.outcome <> 'refused' AND instr(?6, '"' || e.model || ' ' || e.kind || '"') > 0
          AND CASE ?9 WHEN 'open' THEN false WHEN 'completed' THEN e.outcome = 'completed' WHEN 'failed' THEN e.outcome <> 'completed' ELSE true END))
        ORDER BY r.at DESC, r.task_id DESC LIMIT ?8`,
     )

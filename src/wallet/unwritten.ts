@@ -16,9 +16,10 @@ function merge<T extends Place>(wallet: T[], written: T[], limit: number, after:
 
 type Filters = Pick<TaskPage, "sorts" | "outcome">;
 
-/** True if the wallet does not know that the task is another than these filters ask for. */
+/** True if the wallet does not know that the task is another than these filters ask for. No list has refused ones. */
 const mayMatch = ({ kind, model, end }: WalletEntry, { sorts, outcome }: Filters): boolean =>
   sorts.some((sort) => sort.kind === kind && sort.model === model) &&
+  end?.outcome !== "refused" &&
   (!end || !outcome || (outcome !== "open" && (outcome === "completed") === (end.outcome === "completed")));
 
 /** Leaves out rows of D1 that do not match the filters according to the wallet. */
@@ -81,7 +82,7 @@ export function withSpending(unwritten: WalletEntry[], written: Spent[], since: 
 export function withUses(unwritten: WalletEntry[], written: ModelUse[], [since, until]: readonly [number, number]): ModelUse[] {
   const uses = new Map(written.map((use) => [use.model, { ...use }]));
   for (const { at, model, end } of unwritten) {
-    if (at < since || at >= until || !end) continue;
+    if (at < since || at >= until || !end || end.outcome === "refused") continue;
     const use = uses.get(model) ?? { model, runs: 0, completed: 0, charged: 0 };
     uses.set(model, use);
     use.runs++;

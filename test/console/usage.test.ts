@@ -259,8 +259,11 @@ test("an attempt that busy makers have refused is shown as refused, not as faile
   const wallet = env.WALLETS.getByName(account.id);
   await wallet.reserve(charge, 1_000, { deadline: Date.now() + 60_000 });
   await wallet.settle(charge, 0, "refused", 1_000);
-  await readBalance(account);
-  const page = await browser.read("/console/usage?days=7");
-  expect(page).toMatch(/data-s=""[^>]*>.{0,200}Refused/s);
-  expect(page).not.toContain('data-s="bad"');
+  for (const step of ["before it is written", "after"]) {
+    const page = await browser.read("/console/usage?days=7");
+    expect(page, step).toMatch(/data-s=""[^>]*>.{0,200}Refused/s);
+    expect(page.replaceAll(/<[^>]*>/g, " "), step).toMatch(/Runs\s+0\s/);
+    expect(page, step).not.toContain('data-s="bad"');
+    await wallet.writeEnded();
+  }
 });

@@ -20,6 +20,7 @@ import {
   upstreamCalls,
   shortenPauses,
 } from "../../support/gateway.ts";
+import { openWallet, readEntries } from "../../wallet/support.ts";
 import { ok, receivers } from "../../support/receiver.ts";
 
 shortenPauses();
@@ -53,8 +54,15 @@ async function pass(account: Account, id: string, hours: number): Promise<void> 
   }
 }
 
-const allTasks = async ({ key }: Account): Promise<string[]> =>
-  (await call("/v1/tasks?limit=100", { key })).body.data.map(({ id }: { id: string }) => id);
+/** The ids of all tasks that have ended, also of those that no list has. */
+async function allTasks(account: Account): Promise<string[]> {
+  await openWallet(account).writeEnded();
+  return (await readEntries(account)).map(({ taskId }) => taskId);
+}
+
+/** The ids and statuses in a list of tasks. */
+const listed = async ({ key }: Account, query = ""): Promise<[id: string, status: string][]> =>
+  (await call(`/v1/tasks?limit=100${query}`, { key })).body.data.map(({ id, status }: { id: string; status: string }) => [id, status]);
 
 const images = (word: string, count: number, more: object = {}) =>
   Array.from({ length: count }, (_, at) => line(`${word}-${at}`, { prompt: `${word} ${at}`, ...more }));
@@ -74,6 +82,11 @@ test("images wait for hours while their makers are busy, at no cost; other model
   // Each waits for five minutes, one at a time, and they begin less and less often.
   expect(asked.length).toBeLessThan(300);
   expect((await readBalance(account)).reserved).toBeLessThanOrEqual(price + 1e-9);
+  for (const isWritten of [false, true]) {
+    if (isWritten) await openWallet(account).writeEnded();
+    for (const query of ["", "&reference=order", "&model=imgA-4", "&status=failed", "&reference=order&status=failed"])
+      expect((await listed(account, query)).filter(([, status]) => status === "failed")).toEqual([]);
+  }
   await crash(stubOf(id));
   isBusy = false;
   await pass(account, id, 1);
@@ -84,7 +97,9 @@ test("images wait for hours while their makers are busy, at no cost; other model
   const named = (await call("/v1/usage?group_by=reference", { key: account.key })).body.data;
   expect(named).toMatchObject(["order", null].map((reference) => ({ reference, completed: 4, failed: 0, returned: 0 })));
   const results = await readResults(account, id);
-  expect(new Set(results.map(({ task }) => task)).size).toBe(8);
+  const made = results.map(({ task }) => [task, "completed"]);
+  expect(new Set(await listed(account))).toEqual(new Set(made));
+  expect(new Set(await listed(account, "&reference=order"))).toEqual(new Set(made.slice(0, 4)));
   for (const task of await allTasks(account)) await deliver(task, "gateway-notify");
   expect(calls.map(({ url, body }) => [url, JSON.parse(body).type])).toEqual(Array.from({ length: 4 }, () => [hook, "task.completed"]));
   const events = (await call("/v1/events", { key: account.key })).body.data as { type: string }[];

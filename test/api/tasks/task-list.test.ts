@@ -20,6 +20,7 @@ import {
   submit,
   unique,
 } from "../../support/gateway.ts";
+import { newCharge, openWallet } from "../../wallet/support.ts";
 
 holdTime();
 
@@ -66,6 +67,17 @@ test("chats are not listed", async () => {
   expect((await list(account)).body.data).toEqual([]);
   await chatsSettled(account);
   expect((await list(account)).body.data).toEqual([]);
+});
+
+test("a hold that was refused is in no list, before and after it is written", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, { model: "imgA-4", prompt: unique(), reference: "order" });
+  const wallet = openWallet(account);
+  await wallet.settle({ ...newCharge(account), taskId: id }, 0, "refused");
+  for (const step of ["before", "after"]) {
+    for (const query of ["", "?kind=image", "?reference=order"]) expect(await idsIn(account, query), `${step} ${query}`).toEqual([]);
+    await wallet.writeEnded();
+  }
 });
 
 test("pages have no gaps, and the last one has has_more false", async () => {
