@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, expect, test, vi } from "vitest";
 import { listCredits } from "../../src/db/credits.ts";
 import { listPaid } from "../../src/db/payments.ts";
+import Payments from "../../src/payments/worker.ts";
 import worker from "../../src/worker.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
@@ -144,6 +145,11 @@ test("without the Worker or without a key the paths do not exist", async () => {
   // Also for a body that would be refused.
   for (const amount of [10, 0, undefined]) expect((await off.order(account, amount)).status).toBe(404);
   expect((await off.post("{}", "t=1,v1=00")).status).toBe(404);
+  const shop = new Shop();
+  const asked = vi.spyOn(Payments.prototype, "checkout").mockClear();
+  for (const amount of [10, -1, undefined]) expect((await shop.order(account, amount)).status).toBe(amount === 10 ? 201 : 400);
+  expect(asked, "one call for each").toHaveBeenCalledTimes(3);
+  expect((await call("/v1/payments", { key: account.key, body: "{", vars: shop.vars })).status).toBe(400);
   const vars = { PAYMENTS: undefined } as never;
   expect((await call("/v1/payments", { key: account.key, body: { amount: 10 }, vars })).status).toBe(404);
   expect((await call("/payments/stripe", { body: "{}", headers: { "stripe-signature": "t=1" }, vars })).status).toBe(404);

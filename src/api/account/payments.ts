@@ -12,14 +12,17 @@ export async function createPayment(c: AppContext): Promise<Response> {
   const { CONSOLE, PAYMENTS } = c.env;
   if (!PAYMENTS) throw new ApiError("not_found");
   const returnUrl = new URL(CONSOLE ? "/console/billing" : "/", c.get("url")).href;
-  const order = { accountId: c.get("caller").accountId, returnUrl, by: actor(c) };
-  const open = (amount: number) =>
-    PAYMENTS.checkout({ ...order, amount }).catch((cause: unknown) => {
-      throw new ApiError("unavailable", { cause });
-    });
-  // Before the body is read: without payments every body gets the same answer. An amount of 0 opens nothing.
-  if ((await open(0)).refused === "off") throw new ApiError("not_found");
-  const made = await open((await readFields(c, newPayment)).amount);
+  let refusal: unknown;
+  // Without payments a body that is refused gets the answer of every other one. An amount of 0 opens nothing.
+  const { amount } = await readFields(c, newPayment).catch((error: unknown) => {
+    refusal = error;
+    return { amount: 0 };
+  });
+  const order = { accountId: c.get("caller").accountId, amount, returnUrl, by: actor(c) };
+  const made = await PAYMENTS.checkout(order).catch((cause: unknown) => {
+    throw new ApiError("unavailable", { cause });
+  });
+  if (refusal !== undefined && made.refused !== "off") throw refusal;
   if (made.refused === undefined) {
     const seconds = { created_at: Math.floor(made.createdAt / 1000), expires_at: Math.floor(made.expiresAt / 1000) };
     return answer(c, { object: "payment", id: made.id, amount: toUnits(made.amount), url: made.url, ...seconds }, 201);
