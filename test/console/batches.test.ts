@@ -101,7 +101,7 @@ test("a file of lines is checked before anything runs: its price by model, and e
   expect(html).toMatch(/<th scope="row" class="num">3<\/th>.*two.*custom_id/s);
   expect(html).toMatch(/<th scope="row" class="num">4<\/th>.*bad.*size/s);
   expect(html).toMatch(/<th scope="row" class="num">5<\/th>.*endpoint.*remix/s);
-  expect(html).toMatch(/<th scope="row" class="num">6<\/th>.*custom_id.*model/s);
+  expect(html).toMatch(/<th scope="row" class="num">6<\/th>.*custom_id: [^;<]+; [^;<]*model/s);
   expect((await call("/v1/batches", { key: account.key })).body.data).toEqual([]);
   const { browser: stranger } = await person();
   expect((await stranger.ask(review)).status).toBe(404);

@@ -115,7 +115,7 @@ export async function checkFile(c: ConsoleContext, id: string): Promise<Checked 
         param === "" ? t(language, rule, values) : t(language, "violated", { param, reason: t(language, rule, values) }),
       );
       if (checked.faults.length < shownFaults)
-        checked.faults.push({ line: checked.lines, customId: found.customId, text: reasons.join(" ") });
+        checked.faults.push({ line: checked.lines, customId: found.customId, text: reasons.join("; ") });
       continue;
     }
     const sum = models.get(found.model) ?? { model: found.model, lines: 0, price: 0 };

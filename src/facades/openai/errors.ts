@@ -115,7 +115,8 @@ export async function toOpenAiError(response: Response): Promise<OpenAiError> {
   const { error } = await response.json<{ error: GatewayError }>();
   if (error.code === "model_not_found") {
     const language = chooseLanguage(response.headers.get("content-language") ?? undefined, undefined);
-    error.message = `${error.message.replace(/[.。]$/, "")}. ${translate(language, "see_models")}`;
+    const stop = ["zh", "ja"].includes(language) ? "。" : ". ";
+    error.message = `${error.message.replace(/[.。]$/, "")}${stop}${translate(language, "see_models")}`;
   }
   return toError(error, response.status, Object.fromEntries([...response.headers].filter(([name]) => kept.test(name))));
 }
