@@ -1,4 +1,4 @@
-/** Whatever routes a chat passes and wherever its answer ends: the booked costs are what the makers bill, at least that where a maker reports nothing, and the caller pays for the tokens that are reported, by the model's price. */
+/** Whatever routes a chat passes and wherever its answer ends: the booked costs are what the makers bill for the tokens that they report, else for the estimate of the prompt and the bytes that came back; and the caller pays for the same tokens by the model's price. */
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -48,26 +48,32 @@ const usageOf = ({ tokens: { prompt, cached, words }, dollars }: Made) => ({
   ...(dollars !== undefined && { cost_in_usd_ticks: dollars * 10_000 }),
 });
 
+/** The events of the maker's answer, or the whole of it: one that breaks off lacks its last byte, and has no report. */
+function toParts(one: Made, stream: boolean): string[] {
+  const { end, tokens } = one;
+  const usage = end === "unreported" || end === "broken" ? undefined : usageOf(one);
+  const message = { role: "assistant", content: tokens.words.join("") };
+  if (!stream) {
+    const whole = JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }], usage });
+    return [end.startsWith("broken") ? whole.slice(0, -1) : whole];
+  }
+  return [
+    ...tokens.words.map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
+    ...(end === "broken" ? [] : [{ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }]),
+    ...(usage ? [{ choices: [], usage }] : []),
+  ].map((event) => `data: ${JSON.stringify(event)}\n\n`);
+}
+
 /** The maker's answer. */
 function answer(one: Made, stream: boolean): Response {
-  const { end, tokens } = one;
+  const { end } = one;
   if (end === "fault") return Response.json({ error: { code: "server_error" } }, { status: 500 });
   if (end === "limit") return Response.json({ error: { code: "rate_limited" } }, { status: 429 });
   if (end === "refused") return Response.json({ error: { code: "content_policy_violation" } }, { status: 422 });
   const type = { headers: { "content-type": stream ? "text/event-stream" : "application/json" } };
   if (end === "error") return new Response(`${stream ? "data: " : ""}${JSON.stringify({ error: { code: "server_error" } })}\n\n`, type);
-  const usage = end === "unreported" || end === "broken" ? undefined : usageOf(one);
-  const message = { role: "assistant", content: tokens.words.join("") };
-  const events = stream
-    ? [
-        ...tokens.words.map((content) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })),
-        ...(end === "broken" ? [] : [{ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }]),
-        ...(usage ? [{ choices: [], usage }] : []),
-      ].map((event) => `data: ${JSON.stringify(event)}\n\n`)
-    : [JSON.stringify({ choices: [{ index: 0, message, finish_reason: "stop" }], usage })];
   const isBroken = end.startsWith("broken");
-  // A whole answer that breaks off has no report.
-  const parts = isBroken && !stream ? [events.join("").slice(0, -1)] : [...events, ...(isBroken || !stream ? [] : ["data: [DONE]\n\n"])];
+  const parts = [...toParts(one, stream), ...(isBroken || !stream ? [] : ["data: [DONE]\n\n"])];
   const body = new ReadableStream({
     pull(controller) {
       const part = parts.shift();
@@ -82,20 +88,36 @@ function answer(one: Made, stream: boolean): Response {
 /** Ends before any answer. */
 const refusals = new Set(["fault", "limit", "refused", "error"]);
 
-/** What the maker bills, in millionths; null if that cannot be known: the route has no cost, or its cost needs a report that did not come. */
-function bill({ cost, bills, tokens: { prompt, cached, words }, dollars, end }: Made, isReported: boolean): number | null {
+/** The bytes that came back without a report, each of which counts as a token: the words, or all of a whole answer that cannot be read. */
+const countBytes = (one: Made, stream: boolean): number => {
+  const isUnreadable = !stream && one.end.startsWith("broken");
+  return new TextEncoder().encode((isUnreadable ? toParts(one, stream) : one.tokens.words).join("")).length;
+};
+
+/** Tokens as they count. `isReported`: as the maker has reported them. */
+interface Counted {
+  isReported: boolean;
+  prompt: number;
+  cached: number;
+  output: number;
+}
+
+/** What is booked for the maker, in millionths; null if that cannot be known: the route has no cost, or its cost needs a report that did not come. */
+function bill({ cost, bills, dollars, end }: Made, { isReported, prompt, cached, output: made }: Counted): number | null {
   const hasAnswered = !refusals.has(end);
   if (!hasAnswered && !bills) return 0;
   if (cost === undefined) return null;
   const { input = 0, cached_input, output = 0, usd } = cost as Record<string, number | undefined>;
   if (usd !== undefined && isReported && dollars !== undefined) return usd * dollars;
   if (usd !== undefined && (cost as { input?: number }).input === undefined) return null;
-  const fromCache = cached_input === undefined || !isReported ? 0 : cached;
-  return hasAnswered ? input * (prompt - fromCache) + (cached_input ?? 0) * fromCache + output * words.length : input * prompt;
+  const fromCache = cached_input === undefined ? 0 : cached;
+  return input * (prompt - fromCache) + (cached_input ?? 0) * fromCache + output * made;
 }
 
 /** What callers pay, in millionths for a token. */
 const price = { input: 7, cached_input: 2, output: 5 };
+/** The tokens of an answer whose caller gives no limit. */
+const maxAnswer = 4096;
 
 const scenario = fc.record({
   routes: fc.array(route, { minLength: 1, maxLength: 3 }),
@@ -141,21 +163,26 @@ test("the booked costs of a chat are what its makers bill", async () => {
       await chatsSettled(account);
       await wakeWallet(account);
 
-      const entry = await env.DB.prepare("SELECT cost, attempts, charged FROM entry WHERE account_id = ?1")
+      const entry = await env.DB.prepare("SELECT cost, attempts, charged, held FROM entry WHERE account_id = ?1")
         .bind(account.id)
-        .first<{ cost: number | null; attempts: string; charged: number }>();
+        .first<{ cost: number | null; attempts: string; charged: number; held: number }>();
       const booked = JSON.parse(entry!.attempts) as [route: string, cost: number | null][];
       expect(booked.map(([name]) => name)).toEqual(asked.map((one, at) => `${at} sandbox m${routes.indexOf(one)}`));
       for (const [at, one] of asked.entries()) {
         const isReported = one.end === "made" || (one.end === "broken after the report" && stream);
-        const [found, billed] = [booked[at]![1], bill(one, isReported)];
-        ends.add(`${one.end} ${stream} ${billed === null ? "unknown" : "known"}`);
-        const isFree = !one.bills && refusals.has(one.end);
         const { prompt, cached, words } = one.tokens;
-        if (isReported)
-          expect(entry!.charged).toBe(price.input * (prompt - cached) + price.cached_input * cached + price.output * words.length);
-        if (isReported || isFree || billed === null) expect(found).toBe(billed);
-        else expect(found).toBeGreaterThanOrEqual(billed);
+        // Without a report: the estimate of the prompt, which was held with the most that may be answered, and what came back.
+        const estimate = (entry!.held - price.output * maxAnswer) / price.input;
+        const counted: Counted = isReported
+          ? { isReported, prompt, cached, output: words.length }
+          : { isReported, prompt: estimate, cached: 0, output: refusals.has(one.end) ? 0 : countBytes(one, stream) };
+        expect(counted.prompt).toBeGreaterThanOrEqual(prompt);
+        const billed = bill(one, counted);
+        ends.add(`${one.end} ${stream} ${billed === null ? "unknown" : "known"}`);
+        expect(booked[at]![1]).toBe(billed);
+        if (refusals.has(one.end)) continue;
+        const paid = price.input * (counted.prompt - counted.cached) + price.cached_input * counted.cached + price.output * counted.output;
+        expect(entry!.charged).toBe(paid);
       }
       expect(entry!.cost).toBe(booked.every(([, one]) => one === null) ? null : booked.reduce((sum, [, one]) => sum + (one ?? 0), 0));
     }),
