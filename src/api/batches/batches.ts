@@ -10,6 +10,7 @@ import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { copyFile } from "../submissions/files.ts";
+import { withDigests } from "../submissions/idempotency.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
@@ -55,7 +56,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const id = toBatchId(objectId);
   const batch = env.BATCHES.get(objectId);
   const content = { ...body, ...(inputFile !== undefined && { input_file: fileDigest(inputFile) ?? inputFile }) };
-  const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(content));
+  const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(withDigests(content)));
   const earlier = fingerprint === undefined ? null : await batch.find(accountId, fingerprint, ownWallets);
   if (earlier) return answerCreated(c, earlier, true);
 

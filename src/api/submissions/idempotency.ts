@@ -44,30 +44,20 @@ export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, caller: C
 
 /**
  * The identity of a request: its path and its body with sorted fields. Images count by the digest of their bytes, whether or not they were
- * extracted while the body was read, because that depends on how the body was sent; so do files, whose ids contain the digest.
+ * extracted while the body was read, because that depends on how the body was sent; so do files.
  */
 async function fingerprint(path: string, { body, images }: LargeBody): Promise<string> {
   const identify = async (value: unknown): Promise<unknown> => {
     if (typeof value !== "string" || /^\s*https?:/i.test(value)) return value;
-    const digest = fileDigest(value.trim());
-    if (digest !== undefined) return Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toHex();
     const extracted = images.get(value);
     if (extracted) return "problem" in extracted ? extracted.problem : toHash(extracted);
     const image = decodeImage(value, { allowBare: true, maxBytes: maxImageBytes });
     return "problem" in image ? value : sha256Hex(image.bytes);
   };
-  const { images: list, image_with_roles: roles, url, metadata } = body;
-  const { first_frame_image: first, last_frame_image: last } = (typeof metadata === "object" ? metadata : {}) as Record<string, unknown>;
+  const named = withDigests(body) as typeof body;
+  const { images: list, image_with_roles: roles } = named;
   const identified = {
-    ...body,
-    ...(isFile(url) && { url: await identify(url) }),
-    ...((isFile(first) || isFile(last)) && {
-      metadata: {
-        ...(metadata as object),
-        ...(isFile(first) && { first_frame_image: await identify(first) }),
-        ...(isFile(last) && { last_frame_image: await identify(last) }),
-      },
-    }),
+    ...named,
     ...(isShort(list) && { images: await Promise.all(list.map(identify)) }),
     ...(isShort(roles) && {
       image_with_roles: await Promise.all(
@@ -80,13 +70,22 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
   return sha256Hex(`${path}\n${canonicalJson(identified)}`);
 }
 
+/** A value with digests in place of the ids of files: a restarted program uploads the same bytes again, under another id. */
+export function withDigests(value: unknown): unknown {
+  if (typeof value === "string") {
+    const digest = fileDigest(value.trim());
+    return digest === undefined ? value : Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toHex();
+  }
+  if (Array.isArray(value)) return value.map(withDigests);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, withDigests(field)]));
+}
+
 /** Images are hashed while they are read only if the request has an idempotency key. */
 function toHash({ sha256 }: { sha256: string | undefined }): string {
   if (sha256 === undefined) throw new Error("an image of the body was not hashed");
   return sha256;
 }
-
-const isFile = (value: unknown) => typeof value === "string" && fileDigest(value.trim()) !== undefined;
 
 /** A longer list of images is refused anyway, so it needs no digests. */
 const isShort = (list: unknown): list is unknown[] => Array.isArray(list) && list.length <= 16;

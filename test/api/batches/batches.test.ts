@@ -511,6 +511,25 @@ test("an idempotency key begins a batch once", async () => {
   expect((await run(account, first.body.id)).counts.total).toBe(2);
 });
 
+test("a repeated batch may name the same bytes as another file, as a restarted program does that uploads first", async () => {
+  const account = await newAccount();
+  const add = async (text: string) => {
+    const bytes = new Uint8Array([0x89, ...new TextEncoder().encode(`PNG\r\n\x1a\n${text}`)]);
+    const headers = { "content-type": "image/png" };
+    return (await call("/v1/files", { key: account.key, method: "POST", body: bytes.buffer, headers })).body.id as string;
+  };
+  const one = line("a", { model: "imgB-4o-image" });
+  const send = (file: string) =>
+    call("/v1/batches", {
+      key: account.key,
+      body: { requests: [{ ...one, body: { ...one.body, images: [file] } }] },
+      headers: { "idempotency-key": "k" },
+    });
+  const [first, again] = [await send(await add("a")), await send(await add("a"))];
+  expect([again.body.id, again.headers.get("idempotent-replayed")]).toEqual([first.body.id, "true"]);
+  expect((await send(await add("b"))).status).toBe(409);
+});
+
 test("of two requests at once with one idempotency key and other lines, the second changes nothing of the first one's batch", async () => {
   const account = await newAccount();
   const send = (requests: object[]) => call("/v1/batches", { key: account.key, body: { requests }, headers: { "idempotency-key": "k" } });

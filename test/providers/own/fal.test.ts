@@ -172,6 +172,26 @@ test("a file of the account is sent as its bytes, and its copy is gone after the
   expect(params(refused)).toEqual(["input.image_urls[0]"]);
 });
 
+test("a repeat may name the same bytes as another file, as a restarted program does that uploads first", async () => {
+  const account = await newAccount();
+  await put("seedream-own", seedream);
+  const add = async (bytes: Uint8Array<ArrayBuffer>) => {
+    const headers = { "content-type": "image/png" };
+    return (await call("/v1/files", { key: account.key, method: "POST", body: bytes.buffer, headers })).body.id as string;
+  };
+  const image = Uint8Array.fromBase64(base64.png);
+  const prompt = unique();
+  const send = (file: string) =>
+    call(images, {
+      key: account.key,
+      body: { model: "seedream-own", prompt, input: { image_urls: [file] } },
+      headers: { "idempotency-key": prompt },
+    });
+  const [first, again] = [await send(await add(image)), await send(await add(image))];
+  expect([again.body.id, again.headers.get("idempotent-replayed")]).toEqual([first.body.id, "true"]);
+  expect((await send(await add(new Uint8Array([...image, 0])))).status).toBe(409);
+});
+
 test("store: false keeps neither the prompt nor the input after the end", async () => {
   const account = await newAccount();
   await put("narrator", speech);
