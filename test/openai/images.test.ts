@@ -46,6 +46,7 @@ test("a size is a ratio or its pixels; a refused value says what is allowed", as
   expect(await refused({ size: "21:9" })).toEqual([400, "size", expect.stringMatching(/1024x1024, 1:1, .*auto/)]);
   expect(await refused({ output_format: "gif" })).toEqual([400, "output_format", "output_format: must be one of png, jpeg, webp"]);
   expect(await refused({ background: "blue" })).toEqual([400, "background", "background: must be one of auto, opaque, transparent"]);
+  expect(await refused({ stream: true })).toEqual([400, "stream", "stream: must be false"]);
 });
 
 test("a file format or background is refused at its field if no route has it, and a route that has it is chosen", async () => {

@@ -71,6 +71,8 @@ test("a stored response can be read and deleted by its account alone", async () 
   const foreign = await call(responses, { key: other.key, body: { model: "gpt-5", input: "x", previous_response_id: made.id } });
   expect([foreign.status, foreign.body.error]).toMatchObject([400, { code: "previous_response_not_found", param: "previous_response_id" }]);
   expect((await call(path, { key: "sk-wrong" })).status).toBe(401);
+  const streamed = await call(`${path}?stream=true`, { key: account.key });
+  expect([streamed.status, streamed.body.error]).toMatchObject([400, { param: "stream", message: "stream: must be false" }]);
   const deleted = await call(path, { key: account.key, method: "DELETE" });
   expect([deleted.status, deleted.body]).toEqual([200, { id: made.id, object: "response", deleted: true }]);
   expect((await call(path, { key: account.key })).status).toBe(404);

@@ -1,7 +1,7 @@
 /** A line of a batch that is a chat: checked, and held in the wallet under an id that the batch has chosen. */
 
 import { chargeVersion } from "../../base/versions.ts";
-import { ApiError } from "../../base/errors.ts";
+import { invalid } from "../../base/errors.ts";
 import { maxBatchTasks } from "../../config.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import type { Caller } from "../../db/callers.ts";
@@ -19,7 +19,7 @@ export type CheckedChat = ChatOrder & { files: ChatFiles };
 /** Checks the body of a chat. It is answered whole. Throws `ApiError`. */
 export async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<CheckedChat> {
   const order = checkChat(env, caller, body, await liveCatalog(env.DB));
-  if (order.isStream) throw new ApiError("unsupported_parameter", { violations: [{ param: "stream", rule: "unsupported_parameter" }] });
+  if (order.isStream) throw invalid("stream", "not_equal", { allowed: "false" });
   const files = await findChatFiles(env, caller, body, largeBody);
   return { ...order, files };
 }

@@ -22,7 +22,8 @@ export async function openClientToken(c: AppContext, token: string): Promise<Cal
   if (!caller) return undefined;
   if (terms.origin !== undefined) {
     c.set("allowOrigin", terms.origin);
-    if (c.req.header("origin") !== terms.origin) throw new ApiError("key_scope");
+    if (c.req.header("origin") !== terms.origin)
+      throw new ApiError("key_scope", { violations: [{ param: "origin", rule: "not_equal", values: { allowed: terms.origin } }] });
   }
   const { taskIds, kinds, models, expiresAt, characters = [], files = [], callbackUrl, reference, left } = terms;
   const scope = { kinds, models };

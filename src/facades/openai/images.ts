@@ -55,9 +55,7 @@ function toSubmission(c: AppContext, fields: Fields): Asked {
   };
   for (const [name, values] of Object.entries(neutral))
     if (fields[name] !== undefined && !values.includes(fields[name]))
-      throw values.length === 0
-        ? refuseField(c, name, "not_supported")
-        : refuseField(c, name, "not_one_of", { allowed: values.join(", ") });
+      throw values.length === 0 ? refuseField(c, name, "not_supported") : refuseField(c, name, "not_equal", { allowed: values.join(", ") });
   const model = named(c, fields);
   const size = word("size", [...ratios.keys(), "auto"]);
   const quality = word("quality", Object.keys(qualities));

@@ -182,7 +182,9 @@ test("only pages of the token's origin may use it, and only they may read the an
     expect(readError(answer)).toEqual([403, "key_scope"]);
     expect(answer.headers.get("access-control-allow-origin")).toBe(page);
   }
-  expect(readError(await send(token, image(), {}))).toEqual([403, "key_scope"]);
+  // As from a terminal.
+  const terminal = await send(token, image(), {});
+  expect(terminal.body.error).toMatchObject({ code: "key_scope", message: `origin: must be ${page}` });
   const { status, headers, body } = await send(token);
   expect(status).toBe(200);
   expect(headers.get("access-control-allow-origin")).toBe(page);

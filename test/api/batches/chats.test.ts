@@ -89,7 +89,7 @@ test("chats and images are lines of one batch: whole answers in the order of the
     ["image", undefined, undefined],
     ["refused", "content_policy_violation", null],
     ["failed", "internal_error", null],
-    ["streamed", "unsupported_parameter", "stream"],
+    ["streamed", "invalid_request", "stream"],
     ["unknown", "model_not_found", "model"],
     ["roles", "invalid_request", "messages[0].role"],
   ]);

@@ -1,7 +1,7 @@
 /** Stored responses: for half an hour a response can be read, and continued by `previous_response_id`. Each belongs to its account; a member has only the own ones. */
 
 import type { AppContext } from "../context.ts";
-import { refuse, toOpenAiError } from "../errors.ts";
+import { refuse, refuseField, toOpenAiError } from "../errors.ts";
 import type { Fields } from "../form.ts";
 
 /** The largest conversation with its response that is stored, in characters of JSON: an object's value has at most 2 MB. */
@@ -101,6 +101,8 @@ export async function retrieveResponse(c: AppContext): Promise<Response> {
   const id = c.req.param("id") ?? "";
   const stored = await find(c, id, account);
   if (!stored?.response) throw notFound(c, id);
+  // A client that waits for events would read the JSON as none.
+  if (c.req.query("stream") === "true") throw refuseField(c, "stream", "not_equal", { allowed: "false" });
   return c.body(stored.response, 200, { "content-type": "application/json" });
 }
 
