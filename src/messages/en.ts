@@ -28,6 +28,7 @@ export default {
   method_not_allowed: "This method is not allowed here. Allowed: {allowed}",
   idempotency_conflict: "This idempotency key was used for another request.",
   task_already_final: "The task has already ended.",
+  batch_already_final: "The batch has already ended.",
   task_not_final: "The task has not ended yet.",
   conflict: "This already exists.",
   too_many_keys: "This account has the maximum number of API keys. Delete one first.",

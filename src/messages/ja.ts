@@ -31,6 +31,7 @@ export default {
   method_not_allowed: "このメソッドはここでは使用できません。使用できるメソッド：{allowed}",
   idempotency_conflict: "この冪等キーは別のリクエストで使用されています。",
   task_already_final: "タスクはすでに終了しています。",
+  batch_already_final: "バッチはすでに終了しています。",
   task_not_final: "タスクはまだ終了していません。",
   conflict: "すでに存在します。",
   too_many_keys: "このアカウントの API キーが上限に達しています。先にいずれかを削除してください。",

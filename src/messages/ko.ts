@@ -29,6 +29,7 @@ export default {
   method_not_allowed: "여기서는 허용되지 않는 메서드입니다. 허용되는 메서드: {allowed}",
   idempotency_conflict: "이 멱등성 키는 다른 요청에 사용되었습니다.",
   task_already_final: "작업이 이미 끝났습니다.",
+  batch_already_final: "배치가 이미 끝났습니다.",
   task_not_final: "작업이 아직 끝나지 않았습니다.",
   conflict: "이미 존재합니다.",
   too_many_keys: "이 계정의 API 키가 한도에 도달했습니다. 먼저 하나를 삭제하세요.",

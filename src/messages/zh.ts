@@ -29,6 +29,7 @@ export default {
   method_not_allowed: "此处不允许使用该方法。允许的方法：{allowed}",
   idempotency_conflict: "该幂等键已用于其他请求。",
   task_already_final: "任务已经结束。",
+  batch_already_final: "批处理已经结束。",
   task_not_final: "任务尚未结束。",
   conflict: "该内容已存在。",
   too_many_keys: "该账户的 API 密钥数量已达上限，请先删除一个。",

@@ -108,6 +108,25 @@ test("images: a file of lines, a batch, its results and its errors", async () =>
   expect((await readBalance(account)).reserved).toBe(0);
 });
 
+test("a failed line has the status and type of the same request without a batch: 500 if the fault is not the caller's", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "provider_error" }] });
+  const failed = await upload(account, [line("image", { prompt })]);
+  const { body: images } = await create(account, failed.body.id);
+  const chat = { model: "gpt-5", prompt: null, messages: [{ role: "user", content: "sandbox:fail" }] };
+  const asked = await upload(account, [line("chat", chat, "/v1/chat/completions")]);
+  const { body: chats } = await create(account, asked.body.id, { endpoint: "/v1/chat/completions" });
+  const errors = [];
+  for (const { id } of [images, chats]) errors.push(...(await readFile(account, (await run(account, id)).error_file_id)));
+  expect(
+    errors.map(({ custom_id: own, response }) => [own, response.status_code, response.body.error.type, response.body.error.code]),
+  ).toEqual([
+    ["image", 500, "server_error", "provider_error"],
+    ["chat", 500, "server_error", "internal_error"],
+  ]);
+});
+
 test("videos: the results are OpenAI's videos", async () => {
   const account = await newAccount();
   const input = await upload(account, [line("v", { model: "sora-2", seconds: "4" }, "/v1/videos")]);

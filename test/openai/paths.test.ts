@@ -38,6 +38,20 @@ test("an unknown path and a wrong key are OpenAI's errors", async () => {
   });
 });
 
+test("a method that a path does not have is 405 with the methods it has; OpenAI's other paths stay unknown", async () => {
+  const { key } = await newAccount();
+  const ask = async (method: string, path: string) => {
+    const { status, headers, body } = await call(`/openai/v1/${path}`, { key, method });
+    return [status, headers.get("allow"), body.error.code];
+  };
+  const missing = "method_not_allowed";
+  expect(await ask("GET", "chat/completions")).toEqual([405, "POST", missing]);
+  expect(await ask("DELETE", "models")).toEqual([405, "GET, HEAD", missing]);
+  expect(await ask("PUT", "videos/task_x")).toEqual([405, "GET, HEAD, DELETE", missing]);
+  expect(await ask("PATCH", "videos")).toEqual([405, "GET, HEAD, POST", missing]);
+  expect(await ask("PUT", "videos/edits")).toEqual([404, null, null]);
+});
+
 test("a compressed body is 415, whatever is in it", async () => {
   const { key } = await newAccount();
   const json = { "content-type": "application/json", "content-encoding": "gzip" };

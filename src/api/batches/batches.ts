@@ -174,7 +174,7 @@ const shown =
     const { batch, accountId, ownWallets } = openBatch(c, id);
     const view = await ask(batch, accountId, ownWallets);
     if (!view) throw new ApiError("batch_not_found");
-    if (view === "final") throw new ApiError("task_already_final");
+    if (view === "final") throw new ApiError("task_already_final", { sentence: { key: "batch_already_final", values: {} } });
     return answer(c, view);
   };
 

@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import type { TaskData } from "../client.ts";
-import { toError, withFieldRenamed } from "./errors.ts";
+import { toFailure, withFieldRenamed } from "./errors.ts";
 import { batchOf, type StoredFile } from "./file-view.ts";
 import { usage } from "./image-answer.ts";
 import type { Fields } from "./form.ts";
@@ -64,7 +64,7 @@ function toLine(c: AppContext, endpoint: string, { custom_id, task, response, er
   const id = task ?? `line_${at}`;
   const answered = (status: number, body: object) => ({ status_code: status, request_id: id, body });
   const isResponse = endpoint === "/v1/responses";
-  const failed = error && withFieldRenamed(toError(error, 400), (param) => (isResponse ? toResponseParam(param) : param));
+  const failed = error && withFieldRenamed(toFailure(error), (param) => (isResponse ? toResponseParam(param) : param));
   const toChat = (chat: ChatCompletion) => (isResponse ? toResponse(c, chat, openai) : { ...chat, ...openai });
   return {
     id: `batch_req_${id}`,

@@ -3,6 +3,7 @@
 import type { AppContext } from "./context.ts";
 import type { GatewayError } from "../client.ts";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { type ErrorCode, errorTable } from "../../base/errors.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { NetError } from "../../net/net-error.ts";
 import { chooseLanguage } from "../../messages/language.ts";
@@ -48,6 +49,13 @@ export const languageHeaders = (c: AppContext) => ({ "content-language": readLan
 /** An error with one of this Worker's own messages. */
 export const refuse = (c: AppContext, status: number, sentence: Sentence, values?: Record<string, string>, details?: Details) =>
   new OpenAiError(status, translate(readLanguage(c), sentence, values), details);
+
+/** 405 with the methods that the path has. */
+export const refuseMethod = (c: AppContext, allowed: string) =>
+  new OpenAiError(405, translate(readLanguage(c), "method_not_allowed", { allowed }), {
+    code: "method_not_allowed",
+    headers: { allow: allowed },
+  });
 
 /** An error of the gateway's, found before the gateway is called, with the code's message or a more specific one. */
 export const refuseLike = (c: AppContext, status: number, code: string, sentence = code) =>
@@ -105,6 +113,12 @@ export function toError(
     headers,
     allowed: details?.[0]?.allowed,
   });
+}
+
+/** Converts an error that has no HTTP status of its own: of a failed task, or of a line of a batch. */
+export function toFailure(error: Parameters<typeof toError>[0]): OpenAiError {
+  const isCallers = error.code === "invalid_input" || error.code === "cancelled";
+  return toError(error, isCallers ? 400 : (errorTable[error.code as ErrorCode]?.[0] ?? 500));
 }
 
 /** Headers of an error answer that clients use. */

@@ -1,4 +1,4 @@
-/** The paths below /openai/v1, and 404 in OpenAI's shape for all others. */
+/** The paths below /openai/v1, and 404 or 405 in OpenAI's shape for all others. */
 
 import type { AppEnv, AppContext } from "./context.ts";
 import { ApiClient } from "../client.ts";
@@ -9,7 +9,7 @@ import { createCharacter, retrieveCharacter } from "./characters.ts";
 import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./batches.ts";
 import { complete } from "./chat.ts";
 import { deleteFile, downloadFile, listFiles, retrieveFile, uploadFile } from "./files.ts";
-import { languageHeaders, onError, refuse, toOpenAiError } from "./errors.ts";
+import { languageHeaders, onError, refuse, refuseMethod, toOpenAiError } from "./errors.ts";
 import { respond } from "./responses/responses.ts";
 import { deleteResponse, retrieveResponse } from "./responses/store.ts";
 import { editImages, generateImages } from "./images.ts";
@@ -22,6 +22,17 @@ const unknown = (c: AppContext) => {
 /** Agents' frameworks ask the same base URL for embeddings unless they are configured otherwise. */
 const noEmbeddings = (c: AppContext) => {
   throw refuse(c, 404, "no_embeddings", { docs: new URL("/docs/openai#embeddings", c.req.url).href }, { code: "unsupported_endpoint" });
+};
+
+/** 405 if the path has other methods, else 404. */
+const unmatched = (c: AppContext) => {
+  const methods = ["GET", "POST", "DELETE"].filter((method) => {
+    const routes = paths.router.match(method, c.req.path)[0].map(([[, route]]) => route);
+    const handler: unknown = routes.find((route) => route.method !== "ALL")?.handler;
+    return handler !== undefined && handler !== unknown && handler !== noEmbeddings;
+  });
+  if (methods.length === 0) return unknown(c);
+  throw refuseMethod(c, methods.join(", ").replace("GET", "GET, HEAD"));
 };
 
 /** The client of the gateway's API, and headers that the gateway's own answers have too: the key's rate limits, and for JSON the language of its messages. */
@@ -44,7 +55,7 @@ const requireKey: MiddlewareHandler<AppEnv> = async (c, next) => {
 export const paths = new Hono<AppEnv>({ strict: false })
   .basePath("/openai/v1")
   .onError(onError)
-  .notFound(unknown)
+  .notFound(unmatched)
   .use(commonHeaders)
   .on("ALL", ["/chat/*", "/responses/*", "/models/*", "/images/*", "/videos/*", "/files/*", "/batches/*"], requireKey)
   .post("/chat/completions", arrive, complete)

@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import type { DryRun, TaskData } from "../client.ts";
-import { refuse, toError } from "./errors.ts";
+import { refuse, toFailure } from "./errors.ts";
 import type { Fields } from "./form.ts";
 import { WorkFailed } from "./once.ts";
 
@@ -35,9 +35,6 @@ export const answerDryRun = (c: AppContext, { model, ...rest }: DryRun): Respons
 const waitMs = 115_000;
 const maxWaitS = 60;
 
-/** The HTTP status of a failed task's error, by its code. */
-const failures: Record<string, number> = { content_policy_violation: 400, invalid_input: 400, cancelled: 400 };
-
 /**
  * Returns the task once it is completed. Throws the task's error if it fails, and 504 with its id if it is not final in time; then it
  * continues.
@@ -49,7 +46,7 @@ async function awaitTask(c: AppContext, id: string): Promise<TaskData> {
     const task = await c.var.gateway.readTask(id, Math.max(0, Math.min(maxWaitS, left)));
     if (task.status === "completed") return task;
     if (task.error) {
-      const { status, message, param, code } = toError(task.error, failures[task.error.code] ?? 500);
+      const { status, message, param, code } = toFailure(task.error);
       throw new WorkFailed(status, message, { param, code });
     }
     if (Date.now() >= until)

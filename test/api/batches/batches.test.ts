@@ -741,7 +741,10 @@ test("cancelling: nothing new begins, queued tasks are cancelled, the rest fails
   const results = await readResults(account, id);
   expect(results.filter(({ error }) => error?.code === "cancelled")).toHaveLength(4);
   expect(results.find(({ task }) => task === second)).toMatchObject({ status: "failed", cost: { charged: 0 } });
-  expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(409);
+  expect(await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).toMatchObject({
+    status: 409,
+    body: { error: { code: "task_already_final", message: "The batch has already ended." } },
+  });
   expect((await readBalance(account)).used).toBeCloseTo(price);
 });
 
