@@ -11,7 +11,7 @@ import { wholeRequest } from "./origin.ts";
 import { findUnlessStranger, tooManyRequests } from "./strangers.ts";
 
 /** The token of `Authorization: Bearer <token>`; undefined without header, with another scheme or an empty token. */
-export const bearerToken = (c: AppContext) => /^bearer +(\S+) *$/i.exec(c.req.header("authorization") ?? "")?.[1];
+export const bearerToken = (c: AppContext) => /^bearer +(\S.*)$/i.exec(c.req.header("authorization") ?? "")?.[1];
 
 /**
  * The caller of a request: of its key or client token, or the console's user; undefined without one, or if it is unknown. Throws

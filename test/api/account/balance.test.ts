@@ -111,7 +111,7 @@ test.each(paths)("%s with an unknown or mistyped key is 401 with that path's mes
   const { key } = await newAccount();
   const mistyped = key.slice(0, -1) + (key.endsWith("a") ? "b" : "a");
   const other = key.slice(0, 10) + (key[10] === "a" ? "b" : "a") + key.slice(11);
-  for (const token of [mistyped, other, "sk-unknown", "x", `${key} ${key}`.replace(" ", "")]) {
+  for (const token of [mistyped, other, "sk-unknown", "x", "not a key", `${key} ${key}`, `${key}${key}`]) {
     const { status, body } = await call(path, { key: token });
     expect(status).toBe(401);
     expect(body).toEqual(refused(readUnknown(path)));
