@@ -2,7 +2,7 @@
 
 import type * as z from "zod/mini";
 import { errorBody } from "../../src/api/request/error-body.ts";
-import { balanceErrorAnswer, errorAnswer, taskErrorAnswer } from "../../src/api/schema/errors.ts";
+import { balanceError, errorAnswer, taskError } from "../../src/api/schema/errors.ts";
 import { ApiError, type ErrorCode, statusAndType, type Violation } from "../../src/base/errors.ts";
 import { t } from "../../src/messages/index.ts";
 import { sentences } from "../../src/api/account/balance-sentences.ts";
@@ -17,7 +17,7 @@ export function pathFamily(path: string): Family {
   return /^\/v1\/tasks(?:\/|$)/.test(path) ? "tasks" : "common";
 }
 
-export const envelopes: Record<Family, z.ZodMiniType> = { common: errorAnswer, tasks: taskErrorAnswer, balance: balanceErrorAnswer };
+export const envelopes: Record<Family, z.ZodMiniType> = { common: errorAnswer, tasks: taskError, balance: balanceError };
 
 const ofBodies: ErrorCode[] = ["invalid_json", "body_too_slow", "body_too_large", "unsupported_media_type"];
 

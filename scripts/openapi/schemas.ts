@@ -26,8 +26,6 @@ import { type JsonSchema, openRequest, tidy } from "./tidy.ts";
 
 /** Schemas with another name than in the code: generated clients have these names. */
 const renamed: Record<string, z.ZodMiniType> = {
-  TaskError: errors.taskErrorAnswer,
-  BalanceError: errors.balanceErrorAnswer,
   Submission: tasks.awaitedSubmission,
   Task: tasks.taskData,
   TaskFailure: tasks.failure,
@@ -36,17 +34,7 @@ const renamed: Record<string, z.ZodMiniType> = {
   SavedCharacter: account.character,
   Model: models.modelEntry,
   StoredFile: files.file,
-  BatchCompletedEvent: batches.batchEvent,
-  TaskCompletedEvent: callbacks.completedEvent,
-  TaskFailedEvent: callbacks.failedEvent,
-  TaskDeliveredEvent: callbacks.deliveredEvent,
-  TaskDeliveryFailedEvent: callbacks.deliveryFailedEvent,
-  BudgetReachedEvent: callbacks.budgetEvent,
   EndEvent: callbacks.event,
-  EntryPoints: links.linksAnswer,
-  Health: ready.okAnswer,
-  Readiness: ready.readyAnswer,
-  NotReady: ready.notReadyAnswer,
   Status: ready.statusAnswer,
   NewApiKey: bodies.newKey(),
   ApiKeyChange: bodies.keyChange(),

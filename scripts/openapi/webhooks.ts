@@ -1,14 +1,14 @@
 /** The requests that the gateway sends: webhooks when a task has ended, budget alerts. Their tag is their own: generators write one file for each. */
 
 import {
-  budgetEvent,
-  completedEvent,
-  deliveredEvent,
-  deliveryFailedEvent,
-  failedEvent,
+  budgetReachedEvent,
+  taskCompletedEvent,
+  taskDeliveredEvent,
+  taskDeliveryFailedEvent,
+  taskFailedEvent,
   testEvent,
 } from "../../src/api/schema/callbacks.ts";
-import { batchEvent } from "../../src/api/schema/batches.ts";
+import { batchCompletedEvent } from "../../src/api/schema/batches.ts";
 import { endedBatch } from "./operations/batches.ts";
 import type { ZodMiniType } from "zod/mini";
 import * as example from "./examples/index.ts";
@@ -46,27 +46,27 @@ const event = (operationId: string, summary: string, schema: ZodMiniType, value:
 
 /** `webhooks` of the description. */
 export const webhooks = () => ({
-  "task.completed": event("onTaskCompleted", "A task has completed", completedEvent, example.completedEvent),
-  "task.failed": event("onTaskFailed", "A task has failed", failedEvent, example.failedEvent),
-  "task.delivered": event("onTaskDelivered", "The files of a task have been delivered", deliveredEvent, example.deliveredEvent),
+  "task.completed": event("onTaskCompleted", "A task has completed", taskCompletedEvent, example.taskCompletedEvent),
+  "task.failed": event("onTaskFailed", "A task has failed", taskFailedEvent, example.taskFailedEvent),
+  "task.delivered": event("onTaskDelivered", "The files of a task have been delivered", taskDeliveredEvent, example.taskDeliveredEvent),
   "task.delivery_failed": event(
     "onTaskDeliveryFailed",
     "The files of a task could not be delivered",
-    deliveryFailedEvent,
-    example.deliveryFailedEvent,
+    taskDeliveryFailedEvent,
+    example.taskDeliveryFailedEvent,
   ),
   "batch.completed": event(
     "onBatchCompleted",
     "A batch has ended, whatever its status",
-    batchEvent,
+    batchCompletedEvent,
     { type: "batch.completed", timestamp: "2026-11-01T00:06:00.000Z", data: endedBatch },
     "Sent to the batch's `callback_url`, else to the account's endpoint.",
   ),
   "budget.reached": event(
     "onBudgetReached",
     "80 or 100 % of a budget is reached, once in each window",
-    budgetEvent,
-    example.budgetEvent,
+    budgetReachedEvent,
+    example.budgetReachedEvent,
     toAccount,
   ),
   test: event("onTestEvent", "A test event that the account asked for", testEvent, example.testEvent),

@@ -1,7 +1,7 @@
 /** The schemas of the gateway's answers. `answers.ts` loads this module at the first answer: building them all makes a start longer. */
 
 import * as z from "zod/mini";
-import { errorAnswer, taskErrorAnswer } from "../api/schema/errors.ts";
+import { errorAnswer, taskError } from "../api/schema/errors.ts";
 import { awaitedSubmission, submission, taskAnswer } from "../api/schema/tasks.ts";
 
 export { modelDraft, modelEntry } from "../api/schema/admin.ts";
@@ -16,4 +16,4 @@ export { taskAnswer };
 
 /** The answer to a submission, also to one that waited, or to a change of a task. */
 export const changedTask = z.union([submission, awaitedSubmission, taskAnswer]);
-export const anyError = z.union([errorAnswer, taskErrorAnswer]);
+export const anyError = z.union([errorAnswer, taskError]);

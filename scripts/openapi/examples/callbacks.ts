@@ -4,11 +4,11 @@ import { ended, ids } from "./common.ts";
 import { completedVideo, delivered, failedTask, undelivered } from "./tasks.ts";
 
 const timestamp = new Date(ended * 1000).toISOString();
-export const completedEvent = { type: "task.completed", timestamp, data: completedVideo };
-export const failedEvent = { type: "task.failed", timestamp, data: failedTask };
-export const deliveredEvent = { type: "task.delivered", timestamp, data: { ...completedVideo, delivery: delivered } };
-export const deliveryFailedEvent = { type: "task.delivery_failed", timestamp, data: { ...completedVideo, delivery: undelivered } };
-export const budgetEvent = {
+export const taskCompletedEvent = { type: "task.completed", timestamp, data: completedVideo };
+export const taskFailedEvent = { type: "task.failed", timestamp, data: failedTask };
+export const taskDeliveredEvent = { type: "task.delivered", timestamp, data: { ...completedVideo, delivery: delivered } };
+export const taskDeliveryFailedEvent = { type: "task.delivery_failed", timestamp, data: { ...completedVideo, delivery: undelivered } };
+export const budgetReachedEvent = {
   type: "budget.reached",
   timestamp,
   data: {

@@ -2,8 +2,8 @@
 
 import { anyTypes } from "../../../src/media/any-type.ts";
 import { errorAnswer } from "../../../src/api/schema/errors.ts";
-import { linksAnswer } from "../../../src/api/schema/links.ts";
-import { notReadyAnswer, okAnswer, readyAnswer, statusAnswer } from "../../../src/api/schema/ready.ts";
+import { entryPoints } from "../../../src/api/schema/links.ts";
+import { notReady, health, readiness, statusAnswer } from "../../../src/api/schema/ready.ts";
 import { answer, json, notModified, tagged, type Untagged } from "../definition.ts";
 
 const ofFile = ["etag", "accept-ranges", "repr-digest", "cache-control", "content-disposition", "access-control-allow-origin"] as const;
@@ -40,7 +40,7 @@ export const service = tagged("service", {
       200: {
         description: "Links to the API, its models and its documentation.",
         content: {
-          ...json(linksAnswer, {
+          ...json(entryPoints, {
             links: {
               object: "gateway",
               api: `${base}/v1`,
@@ -62,7 +62,7 @@ export const service = tagged("service", {
     id: "getHealth",
     summary: "Check that the gateway runs",
     security: "none",
-    answers: { 200: answer("It runs.", okAnswer, { ok: { status: "ok" } }) },
+    answers: { 200: answer("It runs.", health, { ok: { status: "ok" } }) },
   },
   "GET /status": {
     id: "getStatus",
@@ -96,7 +96,7 @@ export const service = tagged("service", {
     answers: {
       200: answer(
         "All of them answer. `cron` is `stale` if the operator's checks, which also send alerts, have not run for a quarter of an hour.",
-        readyAnswer,
+        readiness,
         {
           ok: { status: "ok", version: "5d0c1a52-9f43-4c5e-8f0e-2f3b6f0f7a11", cron: "ok", checked_at: 1_795_305_600 },
           stale: { status: "ok", cron: "stale", checked_at: 1_795_302_000 },
@@ -105,7 +105,7 @@ export const service = tagged("service", {
       ),
       503: answer(
         "`failing` names those that did not answer within five seconds, and `configuration` while a variable that submissions need is wrong (the log names it).",
-        [notReadyAnswer, errorAnswer],
+        [notReady, errorAnswer],
         { not_ready: { status: "unavailable", failing: ["database"] } },
         ["cache-control", "retry-after"],
       ),

@@ -68,7 +68,7 @@ export const batch = z.strictObject({
 });
 export const batchList = listAnswer(batch);
 /** The body of the callback at a batch's end. */
-export const batchEvent = z.strictObject({
+export const batchCompletedEvent = z.strictObject({
   type: z.literal("batch.completed"),
   timestamp: z.iso.datetime().check(z.describe("ISO 8601: when the batch ended.")),
   data: batch,

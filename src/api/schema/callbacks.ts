@@ -10,12 +10,12 @@ const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task be
 
 /** The body of a callback. */
 export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
-export const completedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
-export const failedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
-export const deliveredEvent = z.extend(taskEvent, { type: z.literal("task.delivered") });
-export const deliveryFailedEvent = z.extend(taskEvent, { type: z.literal("task.delivery_failed") });
+export const taskCompletedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
+export const taskFailedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
+export const taskDeliveredEvent = z.extend(taskEvent, { type: z.literal("task.delivered") });
+export const taskDeliveryFailedEvent = z.extend(taskEvent, { type: z.literal("task.delivery_failed") });
 /** The body of a budget alert: of the account's budget, or of a key's. */
-export const budgetEvent = z.strictObject({
+export const budgetReachedEvent = z.strictObject({
   type: z.literal("budget.reached"),
   timestamp: z.iso.datetime().check(z.describe("ISO 8601: when it was reached.")),
   data: z.strictObject({

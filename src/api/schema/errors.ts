@@ -25,5 +25,5 @@ export const errorObject = z.strictObject({
 });
 export const errorAnswer = z.strictObject({ error: errorObject });
 /** Errors of `/v1/tasks`: the same error object, beside the HTTP status and the message. */
-export const taskErrorAnswer = z.strictObject({ code: z.int(), message: z.string(), error: errorObject });
-export const balanceErrorAnswer = z.strictObject({ success: z.literal(false), message: z.string() });
+export const taskError = z.strictObject({ code: z.int(), message: z.string(), error: errorObject });
+export const balanceError = z.strictObject({ success: z.literal(false), message: z.string() });

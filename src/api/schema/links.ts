@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 const url = z.url();
 
 /** Missing if the console is not deployed, which serves the pages and the API description. */
-export const linksAnswer = z.strictObject({
+export const entryPoints = z.strictObject({
   object: z.literal("gateway"),
   api: url,
   models: url,

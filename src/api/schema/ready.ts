@@ -4,16 +4,16 @@ import * as z from "zod/mini";
 import { time } from "./shared.ts";
 import { taskKinds } from "./words.ts";
 
-export const okAnswer = z.strictObject({ status: z.literal("ok") });
+export const health = z.strictObject({ status: z.literal("ok") });
 /** `cron` is the state of the trigger that runs the operator's checks; absent in a deployment that runs no checks. */
-export const readyAnswer = z.strictObject({
+export const readiness = z.strictObject({
   status: z.literal("ok"),
   version: z.optional(z.string().check(z.describe("The id of the deployed version. Absent locally."))),
   cron: z.optional(z.enum(["ok", "stale"])),
   checked_at: z.optional(z.nullable(time)).check(z.describe("The end of the last checks; null before the first ones.")),
 });
 /** `failing` has the names of the dependencies that did not answer, and `configuration` while a variable is wrong. */
-export const notReadyAnswer = z.strictObject({
+export const notReady = z.strictObject({
   status: z.literal("unavailable"),
   failing: z.array(z.enum(["database", "bucket", "object", "configuration"])).check(z.minLength(1)),
 });

@@ -4,7 +4,7 @@ import { createExecutionContext, createMessageBatch, getQueueResult, runInDurabl
 import { env } from "cloudflare:workers";
 import { Webhook } from "standardwebhooks";
 import { expect, test, vi } from "vitest";
-import { budgetEvent } from "../../../src/api/schema/callbacks.ts";
+import { budgetReachedEvent } from "../../../src/api/schema/callbacks.ts";
 import type { AlertMessage, BudgetAlert } from "../../../src/wallet/alerts.ts";
 import type { WalletState } from "../../../src/wallet/state.ts";
 import worker from "../../../src/worker.ts";
@@ -205,7 +205,7 @@ test("the account's endpoint gets a signed event with the key's name; a failed d
   expect(received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(3).fill(callback!.budget.id));
   const secret = await readSecret(account);
   for (const { body, headers } of received) {
-    const event = budgetEvent.parse(new Webhook(secret).verify(body, headers));
+    const event = budgetReachedEvent.parse(new Webhook(secret).verify(body, headers));
     expect(event).toEqual({
       type: "budget.reached",
       timestamp: new Date(callback!.budget.at).toISOString(),
