@@ -98,12 +98,9 @@ export class Run {
   /** Runs wrangler and returns its output. Throws `Stop` with the known reason of a fault. */
   async wrangler(...args: string[]): Promise<string> {
     this.log(`$ wrangler ${args.join(" ")}`);
-    const child = startWrangler(args, this.#options.folder, this.#options.environment);
-    const stop = () => void child.stop();
     const bounded = AbortSignal.any([this.#options.signal, AbortSignal.timeout(commandDeadlineMs)]);
-    bounded.addEventListener("abort", stop);
+    const child = startWrangler(args, this.#options.folder, this.#options.environment, bounded);
     const code = await child.exited;
-    bounded.removeEventListener("abort", stop);
     const output = stripVTControlCharacters(child.output());
     this.log(`${output.trim()}\nexit code ${code}`);
     if (code === 0) return output;

@@ -128,11 +128,12 @@ const makers = { random: randomSecret, ed25519: newSigningKey };
 /** What to do where ADMIN_TOKEN is not known. */
 export const adminTokenRemedy = "Set it in the environment; if it is lost, `npm run deploy -- --rotate ADMIN_TOKEN` makes a new one.";
 
-const tokenFile = (folder: string) => join(folder, "admin-token");
+/** The file with the operator's token. */
+export const adminTokenFile = (folder: string) => join(folder, "admin-token");
 
 /** The operator's token if this machine has it: given, or stored by the run that generated it. */
 export async function knownAdminToken(folder: string, values: Map<string, string>): Promise<string | undefined> {
-  return values.get("ADMIN_TOKEN") ?? (await readText(tokenFile(folder)))?.trim();
+  return values.get("ADMIN_TOKEN") ?? (await readText(adminTokenFile(folder)))?.trim();
 }
 
 /**
@@ -148,15 +149,12 @@ export async function secretsToSet(
   const secrets = { ...given };
   for (const [name, kind] of Object.entries(worker.part.madeSecrets)) {
     if (secrets[name] !== undefined || present.has(name)) continue;
-    const kept = name === "ADMIN_TOKEN" ? await readText(tokenFile(folder)) : undefined;
+    const kept = name === "ADMIN_TOKEN" ? await readText(adminTokenFile(folder)) : undefined;
     secrets[name] = kept?.trim() ?? makers[kind]();
   }
-  if (secrets["ADMIN_TOKEN"] !== undefined) await writePrivate(tokenFile(folder), `${secrets["ADMIN_TOKEN"]}\n`);
+  if (secrets["ADMIN_TOKEN"] !== undefined) await writePrivate(adminTokenFile(folder), `${secrets["ADMIN_TOKEN"]}\n`);
   return secrets;
 }
-
-/** The path of the operator's token, for display. */
-export const adminTokenFile = tokenFile;
 
 /** A line that lists the active providers. */
 export const servingLine = (deployment: Deployment, on: string[]): string => {

@@ -3,7 +3,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import * as z from "zod/mini";
-import { errorCode, parseJson } from "../support/faults.ts";
+import { ifThere, parseJson } from "../support/faults.ts";
 import { root } from "../support/wrangler.ts";
 import { choicesShape } from "./options.ts";
 import { Stop } from "./stop.ts";
@@ -53,11 +53,4 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 }
 
 /** Reads a file as text; returns undefined if it does not exist. */
-export async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
+export const readText = (path: string): Promise<string | undefined> => ifThere(readFile(path, "utf8"));

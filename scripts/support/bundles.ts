@@ -13,11 +13,8 @@ const keptMs = 30 * 86_400_000;
 /** Bundles the Worker of a wrangler.toml into `outDir`, minified, or instead of it the script `entry` with its settings; returns the path of the script. */
 export async function bundle(configPath: string, main: string, outDir: string, entry?: string, signal?: AbortSignal): Promise<string> {
   const options = ["--dry-run", "--minify", "--outdir", outDir, "-c", configPath];
-  const wrangler = startWrangler(["deploy", ...(entry === undefined ? [] : [entry]), ...options], outDir, process.env);
-  const stop = () => void wrangler.stop();
-  signal?.addEventListener("abort", stop);
+  const wrangler = startWrangler(["deploy", ...(entry === undefined ? [] : [entry]), ...options], outDir, process.env, signal);
   const code = await wrangler.exited;
-  signal?.removeEventListener("abort", stop);
   signal?.throwIfAborted();
   if (code !== 0) throw new Error(`The Worker of ${configPath} could not be bundled:\n${wrangler.output()}`);
   return join(outDir, basename(entry ?? main).replace(/\.ts$/, ".js"));

@@ -5,6 +5,13 @@ import type * as z from "zod/mini";
 /** The code of a system error (`ENOENT`, `EADDRINUSE`), or undefined. */
 export const errorCode = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
+/** What is read, or undefined if the file or the folder does not exist, or for another of these codes. */
+export const ifThere = <T>(read: Promise<T>, ...codes: string[]): Promise<T | undefined> =>
+  read.catch((error: unknown) => {
+    if (!["ENOENT", ...codes].includes(String(errorCode(error)))) throw error;
+    return undefined;
+  });
+
 /** The message of an error with that of its cause, which says why `fetch` failed. */
 export function toReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -74,7 +74,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   // The Worker gets its variables only through this file.
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables)));
 
-  await migrate(startScript(migrationScript, [stateDir], stateDir, environment), options.signal);
+  const bounded = AbortSignal.any([AbortSignal.timeout(migrationDeadlineMs), ...(options.signal ? [options.signal] : [])]);
+  const migration = startScript(migrationScript, [stateDir], stateDir, environment, bounded);
+  const code = await migration.exited;
+  options.signal?.throwIfAborted();
+  if (code !== 0) throw new Error(`The database could not be prepared:\n${migration.output()}`);
   const variablesFile = join(stateDir, "variables.env");
   await writeVariables(variablesFile, variables);
   const own: Record<string, Variables> = {
@@ -151,16 +155,6 @@ async function keptSecret(stateDir: string, name: string, make: () => string | P
     if (errorCode(error) !== "EEXIST") throw error;
   }
   return (await readFile(path, "utf8")).trim();
-}
-
-async function migrate(wrangler: Wrangler, signal?: AbortSignal): Promise<void> {
-  const bounded = AbortSignal.any([AbortSignal.timeout(migrationDeadlineMs), ...(signal ? [signal] : [])]);
-  const stop = () => void wrangler.stop();
-  bounded.addEventListener("abort", stop);
-  const code = await wrangler.exited;
-  bounded.removeEventListener("abort", stop);
-  signal?.throwIfAborted();
-  if (code !== 0) throw new Error(`The database could not be prepared:\n${wrangler.output()}`);
 }
 
 async function answering(baseUrl: string, wrangler: Wrangler, signal?: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { AdminClient } from "./admin-client.ts";
-import { errorCode, parseJson } from "./faults.ts";
+import { ifThere, parseJson } from "./faults.ts";
 import { root } from "./wrangler.ts";
 
 /** An entry, and where it was written. */
@@ -48,10 +48,7 @@ function findSameNames(written: readonly WrittenEntry[]): string[] {
 
 /** Reads the entries of a folder; none if it does not exist. Throws if a file is not a JSON object. */
 export async function readModelFiles(folder: string): Promise<WrittenEntry[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  });
+  const names = (await ifThere(readdir(folder))) ?? [];
   return Promise.all(
     names
       .filter((name) => name.endsWith(".json"))

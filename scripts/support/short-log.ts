@@ -1,6 +1,7 @@
 /** The gateway's log for a person at a terminal: one short line for each request and each step of a task, in place of the runtime's two. */
 
 import { stripVTControlCharacters, styleText } from "node:util";
+import { parseJson } from "./faults.ts";
 
 type Line = Record<string, string | number | boolean | undefined>;
 
@@ -20,7 +21,7 @@ export const ownLine = (text: string): string | undefined =>
 export function shortLine(text: string, at = new Date()): string | undefined {
   const plain = stripVTControlCharacters(text).trim();
   const [, json] = /^(?:\[[\w-]+\]|✘ \[ERROR\]) (\{"unit":.*\})$/.exec(plain) ?? [];
-  const line = json === undefined ? undefined : parse(json);
+  const line = json === undefined ? undefined : (parseJson(json) as Line | undefined);
   if (!line) return plain === "" ? undefined : ownLine(text);
   const { unit, path, status, outcome, step, model, provider, task, ms, charged, error } = line;
   const words: (string | undefined)[] = [styleText("gray", timeOf(at))];
@@ -33,12 +34,4 @@ export function shortLine(text: string, at = new Date()): string | undefined {
   if (task !== undefined) words.push(styleText("gray", cut(String(task))));
   if (error !== undefined) words.push(`\n         ${styleText("red", String(error))}`);
   return words.filter(Boolean).join(" ");
-}
-
-function parse(json: string): Line | undefined {
-  try {
-    return JSON.parse(json) as Line;
-  } catch {
-    return undefined;
-  }
 }

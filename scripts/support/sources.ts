@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode } from "./faults.ts";
+import { ifThere } from "./faults.ts";
 import { root } from "./wrangler.ts";
 
 /** The console's Worker contains the documentation and the changelog; packages are chosen by the lock file. */
@@ -15,7 +15,7 @@ export async function sourcesDigest(...texts: string[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of await sourceFiles(root, ...sources)) {
     // A file that git lists may be deleted.
-    const content = await orNothing(readFile(join(root, file)));
+    const content = await ifThere(readFile(join(root, file)), "ENOTDIR");
     if (content !== undefined) hash.update(`${file}\0`).update(content);
   }
   for (const text of texts) hash.update(`\0${text}`);
@@ -43,15 +43,8 @@ function listedByGit(root: string, paths: string[]): string[] | undefined {
 }
 
 async function walk(root: string, path: string): Promise<string[]> {
-  const entries = await orNothing(readdir(join(root, path), { withFileTypes: true }));
+  const entries = await ifThere(readdir(join(root, path), { withFileTypes: true }), "ENOTDIR");
   if (entries === undefined) return [path];
   const inside = entries.filter(({ name }) => !name.startsWith("."));
   return (await Promise.all(inside.map(({ name }) => walk(root, `${path}/${name}`)))).flat();
 }
-
-/** Undefined if the path does not exist, or is a file that was read as a folder. */
-const orNothing = <T>(read: Promise<T>): Promise<T | undefined> =>
-  read.catch((error: unknown) => {
-    if (!["ENOENT", "ENOTDIR"].includes(String(errorCode(error)))) throw error;
-    return undefined;
-  });

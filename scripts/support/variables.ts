@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { errorCode } from "./faults.ts";
+import { ifThere } from "./faults.ts";
 import { root } from "./wrangler.ts";
 
 /** Variables and secrets by name. */
@@ -43,10 +43,7 @@ export function declared(file: string): ReadonlySet<string> {
 /** A developer's settings for the Worker: the file `.dev.vars`, overridden by the environment. */
 export async function developerVariables(environment: NodeJS.ProcessEnv): Promise<Variables> {
   const variables: Variables = {};
-  const file = await readFile(join(root, ".dev.vars"), "utf8").catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return "";
-    throw error;
-  });
+  const file = (await ifThere(readFile(join(root, ".dev.vars"), "utf8"))) ?? "";
   for (const [name, value] of [
     ...Object.entries(parseEnv(file)),
     ...Object.entries(environment).filter(([one]) => isWorkerVariable(one)),

@@ -33,13 +33,16 @@ const commandLine = join(dirname(createRequire(import.meta.url).resolve("wrangle
 const memory = ["--min-semi-space-size=64", "--max-semi-space-size=64"];
 const preload = new URL("end-with-parent.ts", import.meta.url).href;
 
-/** Starts wrangler with these arguments. State other than the project's own (its registry of running Workers, caches) goes to `stateDir`. */
-export function startWrangler(args: string[], stateDir: string, env: NodeJS.ProcessEnv): Wrangler {
-  return startScript(commandLine, args, stateDir, env);
+/**
+ * Starts wrangler with these arguments. State other than the project's own (its registry of running Workers, caches) goes to `stateDir`. It is
+ * stopped when the signal aborts.
+ */
+export function startWrangler(args: string[], stateDir: string, env: NodeJS.ProcessEnv, signal?: AbortSignal): Wrangler {
+  return startScript(commandLine, args, stateDir, env, signal);
 }
 
 /** Starts a script for Node that uses wrangler's library, with the same settings. */
-export function startScript(path: string, args: string[], stateDir: string, env: NodeJS.ProcessEnv): Wrangler {
+export function startScript(path: string, args: string[], stateDir: string, env: NodeJS.ProcessEnv, signal?: AbortSignal): Wrangler {
   const child = spawn(process.execPath, ["--no-warnings", ...(args[0] === "dev" ? [] : memory), "--import", preload, path, ...args], {
     cwd: root,
     env: { ...env, ...quietSettings(stateDir) },
@@ -77,24 +80,29 @@ export function startScript(path: string, args: string[], stateDir: string, env:
   // Writing to a wrangler that has just ended fails; `exited` reports that.
   child.stdin.on("error", () => undefined);
 
+  const stop = async () => {
+    child.stdin.end();
+    signalGroup(child, "SIGTERM");
+    const late = new AbortController();
+    const force = sleep(graceMs, undefined, { signal: late.signal }).then(
+      () => signalGroup(child, "SIGKILL"),
+      () => undefined,
+    );
+    await exited;
+    late.abort();
+    await force;
+  };
+  const onAbort = () => void stop();
+  signal?.addEventListener("abort", onAbort);
+  void exited.then(() => signal?.removeEventListener("abort", onAbort));
+
   return {
     exited,
     output: () => kept,
     forward: (as) => {
       format = as;
     },
-    stop: async () => {
-      child.stdin.end();
-      signalGroup(child, "SIGTERM");
-      const late = new AbortController();
-      const force = sleep(graceMs, undefined, { signal: late.signal }).then(
-        () => signalGroup(child, "SIGKILL"),
-        () => undefined,
-      );
-      await exited;
-      late.abort();
-      await force;
-    },
+    stop,
     kill: async () => {
       signalGroup(child, "SIGKILL");
       await exited;
