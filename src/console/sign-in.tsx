@@ -169,7 +169,7 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
   );
 }
 
-/** Checks that this user may sign up: all where sign-up is open, invited ones unless it is closed. null if not. */
+/** Checks that this user may sign up: without an invitation where sign-up is open, with one unless it is closed. null if not. */
 async function readGuest(
   c: ConsoleContext,
   token: string | undefined,
@@ -179,15 +179,16 @@ async function readGuest(
   const found = token ? await invitedTo(c.env.DB, token) : undefined;
   if (token && found)
     return { invitation: token, joins: found.member !== undefined, ...(found.email !== undefined && { invited: found.email }) };
-  if (mode !== "open") return null;
+  // With a link that does not work any more the user would open an account instead of joining one.
+  if (mode !== "open" || token) return null;
   signupQuota(c.env); // a wrong invitation is detected before the user is created
   return {};
 }
 
-/** The reason why there is no form: sign-up is closed, needs an invitation, or the invitation is used or expired. */
+/** The reason why there is no form: sign-up is closed, needs an invitation, or the invitation cannot be used. */
 function closed(c: ConsoleContext, token: string | undefined) {
   const { t } = c.var;
-  const reason = signup(c.env) === "closed" ? "sign_up_closed" : token ? "invitation_unusable" : "sign_up_by_invitation";
+  const reason = signup(c.env) === "closed" ? "sign_up_closed" : token ? "join_unusable" : "sign_up_by_invitation";
   return page(
     c,
     t("sign_up"),

@@ -74,6 +74,21 @@ test("who is invited by mail joins with the role, once, and spends from the acco
   expect(await works(await newKey(paul))).toBe(200);
 });
 
+test("who signs up by an invitation that was replaced is told so, and opens no account of their own, also where everyone may sign up", async () => {
+  const owner = await newUser();
+  const email = `${unique()}@example.com`;
+  const earlier = await inviteBy(owner, email, "member");
+  const later = await inviteBy(owner, email, "viewer");
+  const browser = new Browser();
+  const page = await browser.ask(`/console/sign-up?invitation=${earlier}`);
+  expect([page.status, await page.text()]).toEqual([403, expect.stringContaining("Ask for a new one")]);
+  const form = { name: "Paul", email, password };
+  expect((await browser.ask("/console/sign-up", { ...form, invitation: earlier })).status).toBe(403);
+  expect(await rowOf("SELECT count(*) AS n FROM auth_user WHERE email = ?1", email)).toEqual({ n: 0 });
+  expect((await browser.ask("/console/sign-up", { ...form, invitation: later })).status).toBe(303);
+  expect(await membershipOf(email, owner.accountId)).toMatchObject({ role: "viewer" });
+});
+
 test("the mail of an invitation has its link, in the language of who invites; without mail the page has it", async () => {
   const owner = await newUser();
   const sent: { to: string; subject: string; text: string; html: string }[] = [];
