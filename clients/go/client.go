@@ -60,6 +60,11 @@ func New(options Options) (*Client, error) {
 	if options.APIKey == "" {
 		return nil, errors.New("the key is missing: APIKey, or the variable GATEWAY_KEY")
 	}
+	if !strings.HasPrefix(options.BaseURL, "http://") && !strings.HasPrefix(options.BaseURL, "https://") {
+		return nil, errors.New("the gateway's address does not begin with http:// or https://: " + options.BaseURL)
+	}
+	// A key that was read from a file ends with a line break.
+	options.APIKey = strings.TrimSpace(options.APIKey)
 	if options.Timeout == 0 {
 		options.Timeout = 2 * time.Minute
 	}

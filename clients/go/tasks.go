@@ -136,6 +136,8 @@ func (c *Client) Wait(ctx context.Context, id string, options ...CallOption) (Ta
 	if given.onProgress != nil {
 		wait = 3
 	}
+	// Held for half of the time limit at most, which is for the whole answer.
+	wait = max(1, min(wait, int(c.options.Timeout/(2*time.Second))))
 	for {
 		task, err := c.task(ctx, id, wait)
 		if err != nil {

@@ -112,6 +112,13 @@ func main() {
 	if !errors.As(err, &failed) {
 		log.Panic(err)
 	}
+	if _, err := gateway.New(gateway.Options{BaseURL: "127.0.0.1:8787"}); err == nil || !strings.Contains(err.Error(), "http://") {
+		log.Panic(err)
+	}
+	must(must(gateway.New(gateway.Options{APIKey: os.Getenv("GATEWAY_KEY") + "\n"})).Task(ctx, made.ID))
+	// A task that takes longer than the time limit of a request, without repeats.
+	must(client.With(func(o *gateway.Options) { o.Timeout, o.MaxRetries = 4*time.Second, -1 }).
+		Generate(ctx, gateway.Videos, gateway.VidA2Request{Model: "vidA-2", Prompt: "Within the limit"}))
 	_, err = must(gateway.New(gateway.Options{APIKey: "sk-nothing"})).Chat(ctx, gateway.ChatRequest{})
 	stranger := refusal(err)
 

@@ -75,6 +75,11 @@ def use(gateway: Gateway) -> dict[str, Any]:
     failed = caught(lambda: gateway.images.generate({**request, "prompt": "sandbox:flag"}))
     assert isinstance(failed, TaskFailedError), failed
     stranger = caught(lambda: Gateway(api_key="sk-nothing").models.list())
+    nowhere = caught(lambda: Gateway("127.0.0.1:8787", "sk-nothing"))
+    assert isinstance(nowhere, ValueError) and "http://" in str(nowhere), nowhere
+    assert Gateway(api_key=f"{os.environ['GATEWAY_KEY']}\n").models.list()
+    # A task that takes longer than the time limit of a request, without repeats.
+    gateway.with_options(timeout=4, max_retries=0).videos.generate({"model": "vidA-2", "prompt": "Within the limit"})
 
     wrong = caught(lambda: gateway.videos.create({"model": "vidA-2", "prompt": "a", "duration": 7}))  # type: ignore[misc, arg-type]
     assert isinstance(wrong, InvalidRequestError) and wrong.param == "duration", wrong

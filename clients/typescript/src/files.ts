@@ -82,7 +82,7 @@ export class Download {
               cuts = 0;
               return controller.enqueue(value);
             }
-            if (reader && (size === undefined || received === size)) return controller.close();
+            if (reader && (!size || received === size)) return controller.close();
             throw new ConnectionError("The file was cut.");
           } catch (error) {
             if (!(error instanceof ConnectionError) || ++cuts > 3) return controller.error(error);

@@ -142,7 +142,7 @@ export class Gateway {
       for (;;) {
         const batch = await this.batches.retrieve(id, options);
         onProgress?.(batch);
-        if (batch.ended_at !== undefined) return batch;
+        if (batch.ended_at) return batch;
         await sleep(3000, options.signal);
       }
     },
@@ -237,7 +237,9 @@ export class Gateway {
 
   private async wait(id: string, { onProgress, ...options }: WaitOptions = {}): Promise<t.Task> {
     for (let last = -1; ;) {
-      const query = { wait: onProgress ? 3 : 30 };
+      // Shorter than the time limit, which is for the whole answer.
+      const { timeout = 60_000 } = { ...this.http.options, ...options };
+      const query = { wait: onProgress || timeout < 60_000 ? 3 : 30 };
       const { data: task } = await this.http.json<t.TaskAnswer>("GET", `/v1/tasks/${part(id)}`, { ...options, query });
       if (task.progress > last) onProgress?.(task);
       last = task.progress;
@@ -249,7 +251,7 @@ export class Gateway {
   private async *follow(id: string, options: RequestOptions = {}): AsyncGenerator<t.Task, void, undefined> {
     let last: string | undefined;
     for (let empty = 0; ; empty++) {
-      const headers = { ...options.headers, ...(last !== undefined && { "last-event-id": last }) };
+      const headers = { ...options.headers, ...(last && { "last-event-id": last }) };
       const response = await this.http.open("GET", `/v1/tasks/${part(id)}/events`, { ...options, headers });
       // The final state was already sent.
       if (response.status === 204) return;
@@ -267,7 +269,7 @@ export class Gateway {
       }
       // A state may last longer than a stream, but not every stream ends at once without one.
       if (Date.now() - began > 60_000) empty = -1;
-      if (empty >= 4) throw new ConnectionError(`The events of ${id} were cut.`);
+      if (empty >= 4) throw new ConnectionError("The stream was cut.");
       await sleep(500 * 2 ** Math.max(empty, 0), options.signal);
     }
   }
@@ -335,7 +337,6 @@ function urls({ result }: Pick<t.Task, "result">): string[] {
   if (!result) throw new TypeError("The task is not completed.");
   const more = ((result as t.FileResult).files ?? []).flatMap(({ url }) => url);
   if ("images" in result) return [...result.images.flatMap(({ url }) => url), ...more];
-  if ("videos" in result)
-    return [...result.videos.flatMap(({ url, thumbnail }) => (thumbnail === undefined ? url : [...url, thumbnail])), ...more];
+  if ("videos" in result) return [...result.videos.flatMap(({ url, thumbnail }) => (thumbnail ? [...url, thumbnail] : url)), ...more];
   return "type" in result ? result.data.characters.map(({ profile_picture_url: url }) => url) : more;
 }

@@ -42,11 +42,10 @@ const variable = (name: string): string | undefined =>
 
 export class Http {
   readonly origin: string;
-  private readonly options: GatewayOptions;
+  readonly options: GatewayOptions;
   constructor(options: GatewayOptions) {
     const { baseURL = variable("GATEWAY_URL"), apiKey = variable("GATEWAY_KEY") } = options;
-    if (!baseURL) throw new TypeError("baseURL or GATEWAY_URL is missing.");
-    if (!apiKey) throw new TypeError("apiKey or GATEWAY_KEY is missing.");
+    if (!baseURL || !apiKey) throw new TypeError("baseURL or apiKey is missing.");
     this.origin = baseURL.replace(/\/+$/, "").replace(/\/v1$/, "");
     this.options = { ...options, apiKey };
   }
@@ -90,7 +89,7 @@ export class Http {
     const isOwn = /^\/\w/.test(path) || path.startsWith(`${this.origin}/v1/`);
     const headers = new Headers(isOwn ? { authorization: `Bearer ${apiKey}`, ...this.options.headers } : {});
     for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
-    const isRaw = body === undefined || body instanceof Blob;
+    const isRaw = !body || body instanceof Blob;
     if (!isRaw) headers.set("content-type", "application/json");
     const limit = new Limit(timeout, signal);
     const started = Date.now();

@@ -72,7 +72,7 @@ export class List<T extends { id: string }> implements AsyncIterable<T> {
       const { data, has_more: hasMore, next_after: next } = await this.page(after);
       yield* data;
       after = next ?? data.at(-1)?.id;
-      if (!hasMore || after === undefined) return;
+      if (!hasMore || !after) return;
     }
   }
 }

@@ -5,17 +5,19 @@ const toBytes = (base64: string) => Uint8Array.from(atob(base64.replaceAll("-", 
 const fromJson = (part: string): unknown => JSON.parse(new TextDecoder().decode(toBytes(part)));
 
 /**
- * Verifies a webhook with the account's secret (`whsec_...`) and returns its parsed body. `body` is the received text. Throws if no
- * signature is valid or the webhook is more than five minutes old.
+ * Verifies a webhook with the account's secret (`whsec_...`) and returns its parsed body. `headers` are those of `fetch` or of Node's
+ * `http`, `body` is the received text. Throws if no signature is valid or the webhook is more than five minutes old.
  */
 export async function verifyWebhook(
   secret: string,
-  headers: Headers,
+  headers: Headers | Record<string, string | string[] | undefined>,
   body: string,
 ): Promise<{ type: string; timestamp: string; data: unknown }> {
-  const [id = "", timestamp = "", signatures = ""] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map(
-    (name) => headers.get(name) ?? "",
+  const given = new Map(
+    [...(Symbol.iterator in headers ? (headers as Headers) : Object.entries(headers))].map(([name, value]) => [name.toLowerCase(), value]),
   );
+  const read = (name: string) => String(given.get(`webhook-${name}`) ?? "");
+  const [id, timestamp, signatures] = [read("id"), read("timestamp"), read("signature")];
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) throw new Error("The webhook is too old, or of the future.");
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", toBytes(secret.replace(/^whsec_/, "")), algorithm, false, ["verify"]);

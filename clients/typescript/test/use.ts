@@ -58,6 +58,8 @@ const caught = async (work: Promise<unknown>) =>
 const refused = (await caught(gateway.images.create({ ...body, n: 9, size: "5:4" as "1:1" }))) as APIError;
 const failed = (await caught(gateway.images.generate({ ...body, prompt: "sandbox:flag" }))) as TaskFailedError;
 const stranger = await caught(new Gateway({ apiKey: "sk-nothing" }).models.list());
+// A task that takes longer than the time limit of a request, without repeats.
+await gateway.videos.generate({ model: "vidA-2", prompt: "Within the limit" }, { timeout: 4000, maxRetries: 0 });
 
 // Streams: a chat, and a task from its start to its end.
 let text = "";
@@ -296,6 +298,8 @@ const isKept = readFileSync("kept.png", "utf8") === "earlier" && !existsSync("ke
 
 const headers = new Headers(samples.headers);
 const callback = await verifyWebhook(samples.secret, headers, samples.body);
+// As Node's `http` has them.
+await verifyWebhook(samples.secret, { ...samples.headers, "set-cookie": ["a", "b"] }, samples.body);
 const forgedCallback = await caught(verifyWebhook(samples.secret, headers, `${samples.body} `));
 const receipt = await verifyReceipt<{ id: string }>(samples.answer, samples.jwks);
 const changed = { ...samples.answer, receipt: { ...samples.answer.receipt, charged: 0 } };

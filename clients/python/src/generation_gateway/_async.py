@@ -312,8 +312,10 @@ class _Submissions:
 
 async def _wait(http: _AsyncHttp, task_id: str, on_progress: OnProgress | None) -> t.Task:
     last = -1
+    # Held for half of the time limit at most, within which the answer has to begin.
+    wait = max(1, min(3 if on_progress else 30, int(http.config.timeout / 2)))
     while True:
-        task: t.Task = (await http.json("GET", f"/v1/tasks/{part(task_id)}", query={"wait": 3 if on_progress else 30}))["data"]
+        task: t.Task = (await http.json("GET", f"/v1/tasks/{part(task_id)}", query={"wait": wait}))["data"]
         if on_progress and task["progress"] > last:
             on_progress(task)
         last = task["progress"]

@@ -38,7 +38,11 @@ class Config:
             raise ValueError("the gateway's address is missing: base_url, or the variable GATEWAY_URL")
         if not api_key:
             raise ValueError("the key is missing: api_key, or the variable GATEWAY_KEY")
+        if not re.match("https?:", base_url):
+            raise ValueError(f"the gateway's address does not begin with http:// or https://: {base_url}")
         self.origin = re.sub(r"/+(v1/*)?$", "", base_url)
+        # A key that was read from a file ends with a line break.
+        api_key = api_key.strip()
         self.api_key = api_key
         self.timeout = timeout
         self.max_retries = max_retries
