@@ -17,7 +17,7 @@ const maxFaults = 100;
 /** Characters of all faults together: the batch is a value of the storage, and the message of its end, which may have 128 KB. */
 const maxFaultText = 30_000;
 
-/** What the check has found. Without a `price` no line can be made, and `faults` name the first lines. */
+/** What the check has found. Without a `price` no line could be read, and `faults` name the first lines. */
 export interface Checked {
   total: number;
   /** The price of the valid lines, in millionths. */
@@ -40,7 +40,7 @@ export class Checking {
   #page: Page | undefined;
   readonly #faults: LineFault[] = [];
   #faultText = 0;
-  #valid = 0;
+  #read = 0;
   #unchecked = 0;
   #price = 0;
   /** The place is inside a line that is too long and refused already. */
@@ -94,6 +94,7 @@ export class Checking {
     let assigned: Assigned = null;
     try {
       const line = parseLine(bytes, found);
+      this.#read++;
       const { customId } = line;
       if (this.#ids.has(customId)) throw invalid("custom_id", "duplicate_custom_id");
       this.#ids.add(customId);
@@ -103,7 +104,6 @@ export class Checking {
       const { model = "" } = (checked && ("chat" in checked ? checked.chat : checked.task.submission)) ?? {};
       assigned = [id ?? "", checked?.price ?? 0, customId, at, bytes.length, model];
       this.#price += assigned[1];
-      this.#valid++;
       if (!checked) this.#unchecked++;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
@@ -140,7 +140,7 @@ export class Checking {
     this.#putPage();
     const tooLong = isTooLong ? [toFault(this.#n, invalid("input_file", "too_big_list", { maximum: maxLines }), this.#terms)] : [];
     const faults = [...tooLong, ...this.#faults].slice(0, maxFaults);
-    return { total: this.#n, faults, isPartial: this.#unchecked > 0, ...(this.#valid > 0 && !isTooLong && { price: this.#price }) };
+    return { total: this.#n, faults, isPartial: this.#unchecked > 0, ...(this.#read > 0 && !isTooLong && { price: this.#price }) };
   }
 }
 

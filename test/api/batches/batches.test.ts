@@ -443,14 +443,33 @@ test("a batch of which no line can be read fails and names lines", async () => {
   expect(await readResults(account, id)).toEqual([]);
 });
 
-test("a batch of which no line can be read ends, however long the names and the messages of its errors are", async () => {
+test("a batch of which every line is refused has each line's error in its results, under its own id", async () => {
+  const account = await newAccount();
+  const callback_url = "https://receiver.example/refused";
+  const called = vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response());
+  const ended = await run(account, await begin(account, { requests: [line("a", { model: "none" }), line("b", { n: 0 })], callback_url }));
+  expect(ended).toMatchObject({
+    status: "completed",
+    counts: { total: 2, completed: 0, failed: 2 },
+    cost: { reserved: 0, charged: 0, expected: 0 },
+  });
+  expect(ended).not.toHaveProperty("errors");
+  expect(await readResults(account, ended.id)).toMatchObject([
+    { custom_id: "a", status: "failed", error: { param: "model" } },
+    { custom_id: "b", status: "failed", error: { param: "n" } },
+  ]);
+  await wake(ended.id);
+  expect(called).toHaveBeenCalledTimes(1);
+});
+
+test("an error of a line is stored cut, however long the names in it are", async () => {
   const account = await newAccount();
   const record = Object.fromEntries(Array.from({ length: 1_025 }, (_, at) => [at, 0]));
   const bad = (id: string) => line(id, { ["n".repeat(300_000)]: record });
-  const ended = await run(account, await begin(account, { requests: [bad("a"), bad("b")] }));
-  expect(ended).toMatchObject({ status: "failed" });
-  expect(ended.errors).toMatchObject([{ line: 1, param: "n".repeat(64) }, { line: 2 }]);
-  expect(JSON.stringify(ended).length).toBeLessThan(2_000);
+  const { id } = await run(account, await begin(account, { requests: [bad("a"), bad("b")] }));
+  const results = await readResults(account, id);
+  expect(results).toMatchObject([{ error: { param: "n".repeat(64) } }, { error: { param: "n".repeat(64) } }]);
+  expect(JSON.stringify(results).length).toBeLessThan(2_000);
 });
 
 test("requests that are refused: no input, two inputs, unknown or other files, limits", async () => {
