@@ -41,7 +41,7 @@ test("a video appears on its page, plays with sound, is remixed, and the remix i
       isHeard: element.webkitAudioDecodedByteCount > 0,
     }));
   await expect.poll(readPlayer).toEqual({ isReady: true, isPlaying: true, width: 1280, height: 720, sounds: 1, isHeard: true });
-  expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23h 59m/);
+  expect(await page.locator("[data-countdown] strong").innerText()).toMatch(/23 h 59 m/);
 
   await page.getByRole("link", { name: "Remix", exact: true }).click();
   await page.getByLabel("What should be different?").fill("By night sandbox:slow");

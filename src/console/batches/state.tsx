@@ -5,6 +5,7 @@ import { roundedAmount } from "../amounts.ts";
 import type { Batch } from "../answers.ts";
 import type { Language, Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
+import { spaced } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Pill } from "../parts/status.tsx";
 
@@ -49,11 +50,11 @@ export function reasonText(t: Translate, code: string): string {
   return known ? t(`batch_reason_${known}`) : code.replaceAll("_", " ");
 }
 
-/** `1h 30m`, rounded up to what its length needs. English has letters for its units, as in countdowns. */
+/** `1 h 30 m`, rounded up to what its length needs. English has letters for its units, as in countdowns. */
 export function durationText(language: Language, seconds: number): string {
   const unitDisplay = language === "en" ? "narrow" : "short";
   const unit = (value: number, name: "hour" | "minute" | "second") =>
-    value.toLocaleString(language, { style: "unit", unit: name, unitDisplay });
+    spaced(value.toLocaleString(language, { style: "unit", unit: name, unitDisplay }));
   if (seconds < 90) return unit(Math.max(1, Math.ceil(seconds)), "second");
   const minutes = Math.ceil(seconds / 60);
   if (minutes < 60) return unit(minutes, "minute");

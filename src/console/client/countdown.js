@@ -2,14 +2,14 @@
 
 const locale = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
 
-/** English has letters for its units: `23h` instead of `23 hrs`. */
+/** English has letters for its units: `23 h` instead of `23 hrs`. */
 const unitDisplay = locale === "en-GB" ? "narrow" : "short";
 
-/** With a space between the number and a Chinese unit. @param {number} number @param {"hour" | "minute" | "second"} unit */
+/** With a space between the number and a Chinese or English unit. @param {number} number @param {"hour" | "minute" | "second"} unit */
 const part = (number, unit) =>
-  new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay }).format(number).replace(/\d(?=\p{Script=Han})/u, "$& ");
+  new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay }).format(number).replace(/\d(?=[\p{Script=Han}hms])/u, "$& ");
 
-/** The time left in its two largest units, `23h 56m`: with colons it would read as a time of day. @param {number} seconds */
+/** The time left in its two largest units, `23 h 56 m`: with colons it would read as a time of day. @param {number} seconds */
 function left(seconds) {
   const minutes = Math.floor(seconds / 60);
   return minutes < 60

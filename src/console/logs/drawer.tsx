@@ -6,7 +6,7 @@ import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { readTask } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
 import { CopiedId } from "../parts/copy.tsx";
-import { DateTime } from "../parts/date-time.tsx";
+import { ClockTime } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
@@ -96,7 +96,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
         {made?.image !== undefined && <img src={made.image} alt="" />}
         <Facts
           of={[
-            [t("logs_time"), <DateTime ms={entry.at} />],
+            [t("logs_time"), <ClockTime ms={entry.at} />],
             entry.model !== undefined && [t("model"), entry.model],
             [t("usage_key"), keyName],
             [t("logs_request"), <CopiedId id={entry.request} of="request-id" name={t("logs_request")} />],

@@ -10,8 +10,8 @@ const toLocale = (language: Language) => (language === "en" ? "en-GB" : language
 /** `2026-11-22 01:02:03 UTC` */
 const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
-/** With a space between a number and its Chinese unit, as in all other texts. The pages' script does the same. */
-const spaced = (text: string) => text.replace(/\d(?=\p{Script=Han})/u, "$& ");
+/** With a space between a number and its Chinese or English unit, as in all other texts. The pages' scripts do the same. */
+export const spaced = (text: string) => text.replace(/\d(?=[\p{Script=Han}hms])/gu, "$& ");
 
 /**
  * `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. Rounded to a minute, so that what lasts an hour is "in 1 hr"

@@ -31,10 +31,10 @@ export function spanText(language: string, ms: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
-/** A time on the axis, rounded: `0 s`, `13 s`, `1.5 min`. */
+/** A time on the axis, rounded so that its quarters differ: `0 s`, `0.43 s`, `13 s`, `1.5 min`. */
 function axisText(language: string, ms: number): string {
   const [figure, unit] = ms < 120_000 ? [ms / 1000, "s"] : [ms / 60_000, "min"];
-  return `${figure.toLocaleString(language, { maximumFractionDigits: figure < 10 ? 1 : 0 })} ${unit}`;
+  return `${figure.toLocaleString(language, figure < 10 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 })} ${unit}`;
 }
 
 /** The steps in their order; `now` ends the present one. */
