@@ -38,7 +38,7 @@ async function newKey(fields: Record<string, string>): Promise<{ browser: Browse
 const toKey = async ({ key }: Account) => (await call("/v1/key", { key })).body;
 /** The key's row in the list. */
 const readRow = async (browser: Browser, name: string) =>
-  (await browser.read("/console/keys")).split("<tr>").find((row) => row.includes(`<th scope="row" class="wrap">${name} `));
+  (await browser.read("/console/keys")).split("<tr>").find((row) => row.includes(`title="${name}">${name}</span>`));
 
 test("a key is created with a budget, which limits it from its first request; the list and the form show the remaining amount", async () => {
   vi.setSystemTime(Math.floor(Date.now() / dayMs + 1) * dayMs + 3_600_000);

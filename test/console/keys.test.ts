@@ -31,7 +31,7 @@ async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; 
 
 /** The rows of the list for keys with this name, oldest first. */
 const listed = async (browser: Browser, name: string) =>
-  (await browser.read("/console/keys")).split("<tr>").filter((row) => row.includes(`<th scope="row" class="wrap">${name} `));
+  (await browser.read("/console/keys")).split("<tr>").filter((row) => row.includes(`title="${name}">${name}</span>`));
 
 const rotate = (browser: Browser, keyId: string, overlap: string) => browser.ask(`/console/keys/${keyId}/rotate`, { overlap });
 const readStatus = async (key: string) => (await call("/v1/balance", { key })).status;

@@ -26,7 +26,7 @@ test("a visitor finds sections of the guides and operations of the reference, by
   const none = await browser.read("/docs/search?q=%3Cb%3Exyzzyplugh");
   expect(none).toContain("Nothing has “&lt;b&gt;xyzzyplugh”");
   expect(paths(none)).toEqual([]);
-  expect(await browser.read("/docs/search")).toContain('<input class="in grow" type="search"');
+  expect(await browser.read("/docs/search")).toContain('<input class="in" type="search"');
 });
 
 test("every section that is found is on its page", async () => {

@@ -8,13 +8,13 @@ import { readBalance } from "../ledger.ts";
 import { readForm } from "../frame.tsx";
 import { parseQuota } from "../amounts.ts";
 import { TextField } from "../parts/field.tsx";
-import { Fold } from "../parts/fold.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { adminPage, note, operator } from "./frame.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { SearchForm } from "../parts/search-form.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { balanceUnit } from "../settings.ts";
 
@@ -39,23 +39,6 @@ async function list(c: ConsoleContext, refused?: Refused) {
     c,
     t("admin_accounts"),
     <>
-      <search>
-        <form class="row sub">
-          <div class="icon-in search long">
-            <Icon name="search" />
-            <input
-              class="in"
-              type="search"
-              name="q"
-              value={text}
-              maxlength={254}
-              aria-label={t("admin_search")}
-              placeholder={t("admin_search_hint")}
-            />
-          </div>
-          <button class="btn">{t("search")}</button>
-        </form>
-      </search>
       {rows.length === 0 ? (
         <p role="status">{t("admin_no_accounts")}</p>
       ) : (
@@ -118,6 +101,20 @@ async function list(c: ConsoleContext, refused?: Refused) {
       </section>
     </>,
     refused ? 400 : 200,
+    {
+      actions: (
+        <>
+          <SearchForm
+            path="/console/admin/accounts"
+            filters={{ q: text || undefined }}
+            name="q"
+            label={t("admin_search_hint")}
+            maxlength={254}
+          />
+          <FoldLink text={t("admin_open_account")} to="f-email" />
+        </>
+      ),
+    },
   );
 }
 

@@ -9,7 +9,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { BucketAnswer } from "../parts/delivery.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { TextField } from "../parts/field.tsx";
-import { Fold } from "../parts/fold.tsx";
+import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
@@ -199,7 +199,11 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
       <Form changed={list.find(({ name }) => name === changing)} typed={typed} problems={problems ?? []} isFirst={list.length === 0} />
     </>,
     status,
-    { lead: t("destinations_lead"), toast: done === "saved" || done === "deleted" ? t(`destination_${done}`) : undefined },
+    {
+      lead: t("destinations_lead"),
+      toast: done === "saved" || done === "deleted" ? t(`destination_${done}`) : undefined,
+      ...(list.length > 0 && changing === undefined && { actions: <FoldLink text={t("destination_add_title")} to="f-name" /> }),
+    },
   );
 }
 

@@ -31,7 +31,7 @@ export const redeemedText = (c: ConsoleContext, amount: number) => c.get("t")("b
 export const RedeemForm = ({ path, typed, problem }: { path: string; typed: string | undefined; problem: string | undefined }) => {
   const { t } = useAround();
   return (
-    <form method="post" action={path} class="stack" id="redeem">
+    <form method="post" action={path} class="stack narrow" id="redeem">
       <TextField
         name="code"
         label={t("billing_code")}

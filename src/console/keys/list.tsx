@@ -15,7 +15,7 @@ import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
 import { useAround } from "../parts/context.ts";
-import { Fold } from "../parts/fold.tsx";
+import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -49,13 +49,14 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
   const people = new Map((await listMembers(c.env.DB, c.get("account").id)).map(({ userId, email }) => [userId, email]));
   // The owner is shown only if the account has several members.
   const nameOf = ({ ownerId }: Key) => (people.size < 2 ? undefined : ownerId === null ? t("key_of_account") : people.get(ownerId));
+  const isWriter = mayOpen(c.get("membership").role, "POST", "/console/keys");
   const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId), owner: nameOf(key) }));
   return page(
     c,
     t("api_keys"),
     <>
       {rows.length === 0 ? <Empty icon="key" title={t("no_keys")} text={t("no_keys_why")} /> : <KeyTable c={c} rows={rows} />}
-      {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
+      {isWriter && (
         <section>
           <Fold text={t("create_key")} isOpen={rows.length === 0 || problem !== undefined}>
             <form method="post" class="stack narrow">
@@ -70,7 +71,11 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
       )}
     </>,
     problem === undefined ? 200 : 400,
-    { lead: t("keys_lead"), toast: isDone(done) ? t(`key_${done}`) : undefined },
+    {
+      lead: t("keys_lead"),
+      toast: isDone(done) ? t(`key_${done}`) : undefined,
+      ...(isWriter && rows.length > 0 && { actions: <FoldLink text={t("create_key")} to="f-name" /> }),
+    },
   );
 }
 
@@ -124,16 +129,21 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         {
           name: t("name"),
           class: "wrap",
-          cell: ({ name, isReplaced, pausedAt, scope, owner }) => (
+          cell: ({ name, prefix, isReplaced, pausedAt, scope, owner }) => (
             <>
-              {name} {isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
+              <span class="clamp" title={name}>
+                {name}
+              </span>{" "}
+              {isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
               {pausedAt !== null && <Pill icon="clock" tone="warn" text={t("key_is_paused")} />}{" "}
               {Object.keys(scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
-              {owner !== undefined && <span class="meta facts">{owner}</span>}
+              <span class="meta facts">
+                <code class="id">{prefix}…</code>
+                {owner !== undefined && ` · ${owner}`}
+              </span>
             </>
           ),
         },
-        { name: t("prefix"), isExtra: true, cell: ({ prefix }) => <code class="id">{prefix}…</code> },
         { name: t("quota"), isNumber: true, cell: ({ quota }) => <Money millionths={quota} /> },
         {
           name: t("used"),

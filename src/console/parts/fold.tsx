@@ -13,3 +13,11 @@ export const Fold = ({ text, isOpen, children }: { text: string; isOpen: boolean
     {children}
   </details>
 );
+
+/** Beside the page's title: opens the form of a `Fold` below a list at its field `to`. */
+export const FoldLink = ({ text, to }: { text: string; to: string }) => (
+  <a class="btn primary" href={`#${to}`}>
+    <Icon name="plus" />
+    {text}
+  </a>
+);

@@ -20,19 +20,26 @@ interface QuestionProps {
   children?: Child;
 }
 
-export const Question = ({ text, back, no, yes, icon, isHarmless = false, problem, children }: QuestionProps) => (
-  <form method="post" class="stack narrow">
-    <Problem text={problem} />
-    <p>{text}</p>
-    {children}
-    <p class="row">
-      <a class="btn" href={back}>
-        {no ?? useAround().t("cancel")}
-      </a>
-      <button class={isHarmless ? "btn primary" : "btn danger"}>
-        {icon !== undefined && <Icon name={icon} />}
-        {yes}
-      </button>
-    </p>
-  </form>
-);
+export const Question = ({ text, back, no, yes, icon, isHarmless = false, problem, children }: QuestionProps) => {
+  const { t } = useAround();
+  const refuse = (
+    <a class="btn" href={back}>
+      {no ?? t("cancel")}
+    </a>
+  );
+  return (
+    <form method="post" class="stack narrow">
+      <Problem text={problem} />
+      <p>{text}</p>
+      {children}
+      <p class="row">
+        {!isHarmless && refuse}
+        <button class={isHarmless ? "btn primary" : "btn danger"}>
+          {icon !== undefined && <Icon name={icon} />}
+          {yes}
+        </button>
+        {isHarmless && refuse}
+      </p>
+    </form>
+  );
+};

@@ -30,8 +30,8 @@ const Field = ({ c, action, query }: { c: ConsoleContext; action: string; query:
   const { t } = c.var;
   return (
     <search>
-      <form action={action} class="row">
-        <input class="in grow" type="search" name="q" value={query} maxlength={maxQuery} aria-label={t("search")} autofocus data-slash />
+      <form action={action} class="row search-row">
+        <input class="in" type="search" name="q" value={query} maxlength={maxQuery} aria-label={t("search")} autofocus data-slash />
         <button class="btn primary">
           <Icon name="search" />
           {t("search")}
