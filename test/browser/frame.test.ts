@@ -1,5 +1,6 @@
 /** Elements of every page: the drawer of phones, the theme, toasts, busy buttons, exact times and amounts, navigation. */
 
+import { signIn } from "../../scripts/support/console-pages.ts";
 import { openMenu } from "./support/account-menu.ts";
 import { makeTasks } from "./support/own-tasks.ts";
 import { expect, newPerson, test } from "./support/test.ts";
@@ -112,4 +113,19 @@ test("an unknown page keeps the navigation, and a deep link waits for the sign-i
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Usage" }).waitFor();
   expect(page.url()).toContain("/console/usage?days=7&by=reference");
+});
+
+test("on a phone the chosen tab is in the window, and the list's title has the button that adds to it", async ({ visitor, gateway }) => {
+  const page = await visitor({ viewport: { width: 390, height: 844 } });
+  await signIn(page, gateway.account);
+  for (const path of ["/console/admin/accounts", "/console/admin/audit-log", "/console/audit-log"]) {
+    await page.goto(path);
+    const { left, right } = await page.locator(".tabs [aria-current]").evaluate((tab) => tab.getBoundingClientRect());
+    expect(left, path).toBeGreaterThanOrEqual(0);
+    expect(right, path).toBeLessThanOrEqual(390);
+  }
+  await page.goto("/console/keys");
+  await page.locator(".head").getByRole("link", { name: "Create a key" }).click();
+  await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("f-name");
+  expect(await page.locator("#f-name").isVisible()).toBe(true);
 });

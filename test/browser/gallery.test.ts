@@ -111,3 +111,19 @@ test("a page of 24 tasks is smaller than 1 MB, and no thumbnail larger than 40 K
   for (const { type, bytes } of loaded) if (type === "image/webp") expect(bytes).toBeLessThanOrEqual(40_000);
   expect(loaded.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(1_000_000);
 });
+
+test("on a phone, the words of a tile without an image are inside it, however long its prompt is", async ({ signedIn, gateway }) => {
+  const page = await signedIn({ viewport: { width: 390, height: 844 } });
+  await makeTasks(gateway, page, [image(`${"A coastal city at the blue hour, ".repeat(20)}sandbox:flag`)]);
+  await page.goto("/console/tasks");
+  const outside = await page.locator(".tiles .void > *").evaluateAll((parts) =>
+    parts
+      .filter((part) => part.checkVisibility())
+      .filter((part) => {
+        const [inner, tile] = [part.getBoundingClientRect(), part.closest("li")!.getBoundingClientRect()];
+        return inner.top < tile.top || inner.bottom > tile.bottom;
+      })
+      .map((part) => part.outerHTML),
+  );
+  expect(outside).toEqual([]);
+});

@@ -36,11 +36,12 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           ),
         },
         { name: t("status"), cell: ({ state }) => t(`admin_state_${state}`) },
-        { name: t("model"), cell: ({ model }) => model },
+        { name: t("model"), isExtra: true, cell: ({ model }) => model },
         { name: t("reserved"), isNumber: true, cell: ({ held }) => <Money millionths={held} /> },
         { name: t("admin_since"), cell: ({ at }) => <DateTime ms={at} /> },
         {
           name: t("account"),
+          isExtra: true,
           cell: ({ accountId }) => (
             <a href={`/console/admin/accounts/${accountId}`}>
               <code title={accountId}>{cutId(accountId)}</code>

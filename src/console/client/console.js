@@ -279,6 +279,12 @@ addEventListener("keydown", (event) => {
   if (link instanceof HTMLElement) link.click();
 });
 
+/** On a phone tabs and filters go on beside the window: the chosen one is in it. */
+for (const link of document.querySelectorAll(".tabs > [aria-current], nav.chips > [aria-current]")) {
+  const box = link.parentElement;
+  if (box && link instanceof HTMLElement) box.scrollLeft = link.offsetLeft - box.offsetLeft - (box.clientWidth - link.clientWidth) / 2;
+}
+
 /** The contents of the documentation go on below the window: they begin at the page that is open. */
 for (const link of document.querySelectorAll(".docs > nav [aria-current]")) {
   const box = link.closest("nav");

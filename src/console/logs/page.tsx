@@ -302,7 +302,7 @@ async function logsPage(c: ConsoleContext) {
                   <Icon name="x" />
                 </a>
               )}
-              <span class="push row">
+              <span class="row">
                 <Choices asked={asked} values={counts.values} keyNames={names} />
                 {!after && <Live asked={asked} />}
               </span>

@@ -301,7 +301,7 @@ const Filters = ({ asked, all }: { asked: Asked; all: Shown[] }) => {
           .filter((kind) => all.some((one) => one.kind === kind))
           .map((kind) => chip(kind, t(`model_group_${kind}`), among.filter((one) => one.kind === kind).length))}
       </nav>
-      <span class="push">
+      <span class="row push">
         <Menu
           name="can"
           any={t("model_can_any")}

@@ -59,7 +59,7 @@ export const FirstImage = ({ c, price, time, prompt }: FirstImageProps) => {
         </form>
       </div>
       <div id="first-made" aria-live="polite">
-        <img src={hashedPath("lighthouse-2.webp")} alt="" width={680} height={389} />
+        <img src={hashedPath("hills.webp")} alt="" width={1920} height={1080} />
       </div>
     </section>
   );

@@ -253,7 +253,7 @@ async function logPage(c: ConsoleContext) {
     c,
     "audit_log",
     <>
-      <div class="sub filters">
+      <div class="sub">
         <nav class="chips" aria-label={t("audit_what")}>
           {chip(undefined, t("any_kind"))}
           {(Object.keys(kindWords) as (keyof typeof kindWords)[]).map((kind) => chip(kind, t(kindWords[kind])))}

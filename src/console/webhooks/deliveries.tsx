@@ -91,7 +91,7 @@ export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
           name: "",
           isNumber: true,
           cell: ({ task }) => (
-            <form method="post" action={`/console/webhooks/resend/${task.id}`}>
+            <form method="post" action={`/console/webhooks/resend/${task.id}`} class="row end">
               <button class="btn ghost sm" aria-label={t("resend_task", { title: taskTitle(task, t) })}>
                 {t("resend")}
               </button>

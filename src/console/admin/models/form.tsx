@@ -138,7 +138,7 @@ const RouteCost = ({ editor: { draft }, route, at, errors }: { editor: Editor; r
   const shown = Object.entries(typed).map(([name, value]) => `${name} ${isPlain(value) ? value : "…"}`);
   const billed = route["bills_failures"] === true;
   return (
-    <details class="about" open={names.some((name) => errors(`${of}.${name}`) !== undefined)}>
+    <details class="about more" open={names.some((name) => errors(`${of}.${name}`) !== undefined)}>
       <summary>
         {t("admin_margin_cost")} <span class="meta">{shown.length > 0 ? shown.join(", ") : t("admin_route_cost_none")}</span>
       </summary>
