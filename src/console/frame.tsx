@@ -265,25 +265,36 @@ export function askGateway(c: ConsoleContext, path: string, init: RequestInit = 
   return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
 }
 
-/** Thrown if the body is not a form, arrives too slowly, or is larger than the forms of all pages except the playground's: its sender may not be signed in. */
+/** Thrown if the body is not a form, arrives too slowly, is larger than the forms of all pages except the playground's, or if too many are arriving: its sender may not be signed in. */
 export class BadForm extends Error {
-  readonly status: 400 | 408 | 413;
+  readonly status: 400 | 408 | 413 | 503;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, status?: number) {
     super("bad form", { cause });
     const reason = cause instanceof NetError ? cause.reason : undefined;
-    this.status = reason === "too_large" ? 413 : reason === "timeout" ? 408 : 400;
+    if (status === 408 || status === 413 || status === 503) this.status = status;
+    else this.status = reason === "too_large" ? 413 : reason === "timeout" ? 408 : 400;
   }
 }
 
 const maxFormBytes = 256 * 1024;
+/** Many forms of this size fit into memory. Larger ones arrive at the gateway, which counts them by account, and those of visitors together. */
+const smallForm = 64 * 1024;
 
 /** Reads the form into memory. Throws `BadForm`. */
 export async function readBody(c: ConsoleContext): Promise<Response> {
   const { body, headers } = c.req.raw;
-  const ms = paceTimeMs(Number(headers.get("content-length") ?? maxFormBytes));
-  const bytes = body ? await within(ms, readAll(body, maxFormBytes)).catch((cause: unknown) => Promise.reject(new BadForm(cause))) : "";
-  return new Response(bytes, { headers: { "content-type": headers.get("content-type") ?? "" } });
+  const type = { headers: { "content-type": headers.get("content-type") ?? "" } };
+  if (!body) return new Response("", type);
+  const length = headers.get("content-length");
+  if (length === null || Number(length) > smallForm) {
+    const account = c.get("account") as Account | undefined;
+    const arrived = await c.env.RECEIVE(account?.id ?? "visitors", body, maxFormBytes);
+    if (!arrived.ok) throw new BadForm(await arrived.text(), arrived.status);
+    return new Response(arrived.body, type);
+  }
+  const bytes = within(paceTimeMs(Number(length)), readAll(body, smallForm));
+  return new Response(await bytes.catch((cause: unknown) => Promise.reject(new BadForm(cause))), type);
 }
 
 /** A form's field as trimmed text; empty if it is missing or a file. Throws `BadForm`. */

@@ -92,3 +92,28 @@ test("a refused form of an admin keeps the typed values, and a user's name canno
   expect(await admin.read(page)).toContain(`moc.elpmaxe@nimda (${email})`);
   expect(await admin.read(page)).not.toMatch(/[\u202e\u2066]/);
 });
+
+test("large forms of visitors are counted while they arrive: sixteen at once, beside which everybody signs in", async () => {
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const start = new TextEncoder().encode(`email=nobody%40example.com&password=${"x".repeat(90_000)}`);
+  const ends: (() => void)[] = [];
+  const send = (isStalled: boolean) => {
+    const { promise: taken, resolve } = Promise.withResolvers<void>();
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(start);
+        if (isStalled) ends.push(() => controller.close());
+        else controller.close();
+      },
+      pull: () => resolve(),
+    });
+    return { taken, answer: new Browser().ask("/console/sign-in", body, undefined, form) };
+  };
+  const stalled = Array.from({ length: 16 }, () => send(true));
+  await Promise.all(stalled.map(({ taken }) => taken));
+  expect((await send(false).answer).status).toBe(503); // the seventeenth at once
+  expect((await new Browser().ask("/console/sign-in", { email: "nobody@example.com", password: "a long password" })).status).toBe(401);
+  for (const end of ends) end();
+  for (const { answer } of stalled) expect((await answer).status).toBe(401);
+  expect((await send(false).answer).status).toBe(401);
+});
