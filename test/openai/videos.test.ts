@@ -212,12 +212,13 @@ test("the first frame of an operator's model is where the model whose body it ha
     ["frames-in-metadata", "vidD-02"],
     ["vidDeo", "vidC-1-0-pro-fast"],
   ] as const) {
-    expect((await put(id, body)).status).toBe(201);
+    const added = await put(id, body);
+    expect(added.status).toBe(201);
     const { status, body: video } = await create(account, { model: id, prompt: "x", input_reference: { image_url } });
     expect([status, video.model]).toEqual([200, id]);
     const { data } = (await call(`/v1/tasks/${video.id}`, { key: account.key })).body;
     expect(data.metadata).toMatchObject(body === "vidD-02" ? { first_frame_image: image_url } : { images: [image_url] });
-    await asAdmin(`/models/${id}?revision=1`, { method: "DELETE" });
+    expect((await asAdmin(`/models/${id}?revision=${added.body.revision}`, { method: "DELETE" })).status).toBe(204);
   }
 });
 
