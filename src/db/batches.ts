@@ -29,7 +29,10 @@ export async function insertBatch(
          WHERE ${hasRoom("?1", "?5", "?6")} ON CONFLICT DO NOTHING`,
       )
       .bind(accountId, id, createdAt, keyId, inputBytes, maxBytes),
-    db.prepare("SELECT 1 FROM batch WHERE account_id = ?1 AND id = ?2").bind(accountId, id),
+    // What an earlier request with its key has left is not swept while this one begins the batch.
+    db
+      .prepare("UPDATE batch SET begins_at = iif(begins_at IS NULL, NULL, ?3) WHERE account_id = ?1 AND id = ?2 RETURNING 1")
+      .bind(accountId, id, createdAt),
   ]);
   return listed?.results.length === 1;
 }

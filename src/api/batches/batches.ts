@@ -98,7 +98,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
     return view;
   };
   const work = create().catch(async (error: unknown) => {
-    const exists = await batch.view(accountId).catch(() => true);
+    // Another request with the same key may be beginning the batch: what this one leaves is for the sweep.
+    const exists = key !== undefined || (await batch.view(accountId).catch(() => true));
     if (!exists) {
       await removeUnder(env.ASSETS, batchPrefix(id));
       await deleteBatch(env.DB, accountId, id);

@@ -571,6 +571,29 @@ test("of two requests at once with one idempotency key and other lines, the seco
   expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual(["line-0", "line-1", "line-2"]);
 });
 
+test("of two requests at once with one idempotency key, one that fails takes nothing from the other", async () => {
+  const account = await newAccount();
+  const send = () => call("/v1/batches", { key: account.key, body: { requests: lines(3) }, headers: { "idempotency-key": "k" } });
+  const bucket = bindings.bucket();
+  const original = bucket["put"]!;
+  let [isFirst, isBroken] = [true, false];
+  vi.spyOn(bucket, "put").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    if (isBroken) throw new Error("scripted fault");
+    const stored = await original.apply(this, values);
+    if (isFirst) {
+      // The caller repeats the request while the first one has stored the lines.
+      [isFirst, isBroken] = [false, true];
+      expect((await send()).status).toBe(500);
+      isBroken = false;
+    }
+    return stored;
+  });
+  const { status, body } = await send();
+  expect(status).toBe(201);
+  expect(await run(account, body.id)).toMatchObject({ status: "completed", counts: { total: 3, completed: 3 } });
+  expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(1);
+});
+
 test("max_cost is never passed: lines that would pass it fail and cost nothing", async () => {
   const account = await newAccount();
   const id = await begin(account, { requests: [...lines(6), line("dear", { n: 4 })], max_cost: 0.1, concurrency: 2 });

@@ -188,3 +188,23 @@ test("what a crash leaves of a batch that never began is removed after an hour",
   expect(results).toEqual([{ id: kept, begins_at: null }]);
   expect(await stubOf(kept).view(account.id)).not.toBeNull();
 });
+
+test("what is left of a batch is not removed while a repeat of its request begins it", async () => {
+  const account = await newAccount();
+  const send = () => call("/v1/batches", { key: account.key, body: { requests: lines(2) }, headers: { "idempotency-key": "k" } });
+  const bucket = bindings.bucket();
+  const original = bucket["put"]!;
+  failOnce(bucket, "put", false, 20);
+  expect((await send()).status).toBe(500);
+  vi.restoreAllMocks();
+  vi.setSystemTime(Date.now() + 3_700_000);
+  vi.spyOn(bucket, "put").mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    const stored = await original.apply(this, values);
+    await sweepBatches(env, new Objects(env), Date.now());
+    return stored;
+  });
+  const { status, body } = await send();
+  expect(status).toBe(201);
+  expect(await run(account, body.id)).toMatchObject({ status: "completed", counts: { total: 2, completed: 2 } });
+  expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(1);
+});
