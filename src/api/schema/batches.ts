@@ -29,6 +29,9 @@ export const batchResult = z.strictObject({
   openai: z.optional(z.unknown().check(z.describe("Of a line that came on OpenAI's paths: what its answer shows of the request."))),
 });
 
+/** Where the files of a batch's tasks are delivered. */
+export const batchDeliverTo = z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) });
+
 export const batch = z.strictObject({
   id: z.string().check(z.regex(/^batch_[A-Za-z0-9_-]{43}$/)),
   object: z.literal("batch"),
@@ -53,7 +56,7 @@ export const batch = z.strictObject({
       .strictObject({ endpoint: z.string(), input_file_id: z.string(), metadata: z.optional(z.record(z.string(), z.string())) })
       .check(z.describe("Of a batch that was begun on OpenAI's paths: what was sent there.")),
   ),
-  deliver_to: z.optional(z.strictObject({ destination: z.string(), prefix: z.optional(z.string()) })),
+  deliver_to: z.optional(batchDeliverTo),
   deliveries: z.optional(
     z
       .strictObject({ pending: count, delivered: count, failed: count })
