@@ -429,10 +429,9 @@ async function ownAccount(page: Page): Promise<void> {
   await follow(page, "/console/admin/accounts?q=demo@example.com", "main th a");
 }
 
-/** Opens the form below the page's list, if it is folded. */
+/** Opens the form below the page's list, if it is folded, with the link in the page's head. */
 async function unfold(page: Page): Promise<void> {
-  const folded = page.locator("main .fold:not([open]) > summary");
-  if ((await folded.count()) > 0) await folded.click();
+  if ((await page.locator("main .fold:not([open])").count()) > 0) await page.locator('main a.btn[href^="#f-"]').click();
 }
 
 /** Presses the button of the page's main form and waits for the answer. */

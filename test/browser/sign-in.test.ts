@@ -70,9 +70,9 @@ test("by keyboard only: signing in and creating a key, with a visible focus at e
   await tabTo(page, "nav a[href='/console/keys']");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "API keys" }).waitFor();
-  await tabTo(page, "main .fold > summary");
+  await tabTo(page, "main a[href='#f-name']");
   await page.keyboard.press("Enter");
-  await tabTo(page, "main [name=name]");
+  await page.locator("main [name=name]:focus").waitFor();
   await page.keyboard.type("By keyboard");
   await tabTo(page, "main form button.primary");
   await page.keyboard.press("Enter");
