@@ -55,8 +55,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
     key === undefined ? env.BATCHES.newUniqueId() : env.BATCHES.idFromName(await sha256Hex(["batch", accountId, key].join("\n")));
   const id = toBatchId(objectId);
   const batch = env.BATCHES.get(objectId);
-  const content = { ...body, ...(inputFile !== undefined && { input_file: fileDigest(inputFile) ?? inputFile }) };
-  const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(withDigests(content)));
+  const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(withDigests(body)));
   const earlier = fingerprint === undefined ? null : await batch.find(accountId, fingerprint, ownWallets);
   if (earlier) return answerCreated(c, earlier, true);
 

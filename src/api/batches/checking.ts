@@ -13,9 +13,8 @@ import { checkLine, toLineError, toResult } from "./submit-line.ts";
 const stepBytes = 2 * maxLineBytes;
 /** How many lines one step checks: each may need calls of D1 and of objects, whose number is limited for each alarm. */
 const stepLines = 300;
+/** Lines that cannot be read have short errors: together they fit into the message of the batch's end, which may have 128 KB. */
 const maxFaults = 100;
-/** Characters of all faults together: the batch is a value of the storage, and the message of its end, which may have 128 KB. */
-const maxFaultText = 30_000;
 
 /** What the check has found. Without a `price` no line could be read, and `faults` name the first lines. */
 export interface Checked {
@@ -39,7 +38,6 @@ export class Checking {
   readonly #ids = new Set<string>();
   #page: Page | undefined;
   readonly #faults: LineFault[] = [];
-  #faultText = 0;
   #read = 0;
   #unchecked = 0;
   #price = 0;
@@ -114,11 +112,7 @@ export class Checking {
   }
 
   #refuse(n: number, customId: string | null, error: ApiError): void {
-    if (this.#faults.length < maxFaults && this.#faultText < maxFaultText) {
-      const fault = toFault(n, error, this.#terms);
-      this.#faults.push(fault);
-      this.#faultText += JSON.stringify(fault).length;
-    }
+    if (this.#read === 0 && this.#faults.length < maxFaults) this.#faults.push(toFault(n, error, this.#terms));
     this.#store.putLine({ n, status: "failed", charged: 0, result: toResult(customId, { error: toLineError(error, this.#terms) }) });
   }
 

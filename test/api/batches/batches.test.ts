@@ -443,14 +443,6 @@ test("a batch of which no line can be read fails and names lines", async () => {
   expect(await readResults(account, id)).toEqual([]);
 });
 
-test("the errors of a batch of which no line can be read are those that a message of the queue has room for", async () => {
-  const account = await newAccount();
-  const ended = await run(account, await begin(account, { requests: Array.from({ length: 100 }, () => ({ endpoint: "/v1/none" })) }));
-  expect(ended.status).toBe("failed");
-  expect(ended.errors.length).toBeGreaterThan(20);
-  expect(JSON.stringify(ended).length).toBeLessThan(60_000);
-});
-
 test("a batch of which every line is refused has each line's error in its results, under its own id", async () => {
   const account = await newAccount();
   const callback_url = "https://receiver.example/refused";
