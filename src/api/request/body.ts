@@ -11,7 +11,7 @@ import { paceTimeMs, within } from "../../net/pace.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { largeReader, readWhole } from "../../media/large-reads.ts";
-import { arrive, smallEnough, toOwner } from "./arrival.ts";
+import { type Arrival, arrive, type Owner, smallEnough, toOwner } from "./arrival.ts";
 
 const MiB = 1024 * 1024;
 /** The size limits of bodies: of those that `large-body.ts` reads (chats and submissions, without their inline images), and of all others. */
@@ -84,19 +84,32 @@ async function readBytes(c: AppContext, maxBytes: number): Promise<Uint8Array> {
   }
 }
 
-/** Reads a body that may be larger than what many of fit into memory: it is counted while it arrives. */
+/** Reads a body of any size up to the limit: it is counted while it arrives. */
 function readArriving(c: AppContext, body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const caller = c.get("caller") as AppContext["var"]["caller"] | undefined;
-  const done = (async () => {
-    // Without a caller: the operator, and events of Stripe.
-    const arrival = arrive(c.env.ASSETS, caller ? toOwner(caller) : { share: c.req.path }, body, maxBytes);
+  // Without a caller: the operator, and events of Stripe.
+  return whileArriving(c, caller ? toOwner(caller) : { share: c.req.path }, body, maxBytes, async (arrival) => {
+    const rest = await arrival.rest();
     try {
-      const rest = await arrival.rest();
-      try {
-        return await readWhole(rest.pieces(), rest.bytes);
-      } finally {
-        await rest.discard();
-      }
+      return await readWhole(rest.pieces(), rest.bytes);
+    } finally {
+      await rest.discard();
+    }
+  });
+}
+
+/** Does the work with a body that arrives. */
+export function whileArriving<T>(
+  c: AppContext,
+  owner: Owner,
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  work: (arrival: Arrival) => Promise<T>,
+): Promise<T> {
+  const done = (async () => {
+    const arrival = arrive(c.env.ASSETS, owner, body, maxBytes);
+    try {
+      return await work(arrival);
     } catch (error) {
       await discard(c, () => arrival.read());
       throw error;
@@ -104,7 +117,8 @@ function readArriving(c: AppContext, body: ReadableStream<Uint8Array>, maxBytes:
       arrival.end();
     }
   })();
-  // If the caller disconnects, reading fails, which frees what the body holds.
+  // If the caller disconnects, reading fails, which frees what the body holds. Without this the platform would cancel the request, and its
+  // permit would only expire.
   c.executionCtx.waitUntil(done.catch(() => undefined));
   return done;
 }

@@ -13,9 +13,9 @@ import { RunningDigest } from "../../media/running-digest.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
 import { type Permit, Semaphore } from "../../base/concurrency.ts";
 import type { Spooled } from "../../storage/spool.ts";
-import { arrive, type Arrival, type Owner, smallEnough, toOwner } from "./arrival.ts";
+import { type Arrival, type Owner, smallEnough, toOwner } from "./arrival.ts";
 import { countLargeDryRun } from "./auth.ts";
-import { asObject, discard, largeBody, parseObject, readObject, requireJson, toJsonError, withoutNulls } from "./body.ts";
+import { asObject, largeBody, parseObject, readObject, requireJson, toJsonError, whileArriving, withoutNulls } from "./body.ts";
 import { isOpenAi } from "./origin.ts";
 
 const MiB = 1024 * 1024;
@@ -133,24 +133,12 @@ async function readBody<T>(c: AppContext, maxBytes: number, { small, large }: Re
   const stream = c.req.raw.body;
   if (!stream) throw new ApiError("invalid_json");
   const owner = toOwner(c.get("caller"));
-  const done = (async () => {
-    const arrival = arrive(c.env.ASSETS, owner, stream, maxBytes);
-    try {
-      const { bytes: head, isWhole } = await readHead(arrival);
-      if (isWhole) return await small(withoutImages(parseObject(head)));
-      await countLargeDryRun(c);
-      return await large({ head, arrival, owner });
-    } catch (error) {
-      await discard(c, () => arrival.read());
-      throw error;
-    } finally {
-      arrival.end();
-    }
-  })();
-  // If the caller disconnects, reading fails, which frees what the body holds. Without this the platform would cancel the request, and its
-  // permit would only expire.
-  c.executionCtx.waitUntil(done.catch(() => undefined));
-  return done;
+  return whileArriving(c, owner, stream, maxBytes, async (arrival) => {
+    const { bytes: head, isWhole } = await readHead(arrival);
+    if (isWhole) return small(withoutImages(parseObject(head)));
+    await countLargeDryRun(c);
+    return large({ head, arrival, owner });
+  });
 }
 
 /** The first bytes of a body: more than a small body has, or all. */
