@@ -52,7 +52,7 @@ const Void = ({ task, title }: { task: TaskData; title: string }) => {
   return (
     <span class={status === "failed" ? "void bad" : "void"}>
       <Icon name={icon} />
-      <b>{title}</b>
+      <b class="clamp">{title}</b>
       {isOpen(task) ? (
         <>
           <progress max={100} value={task.progress} aria-label={`${t("batch_progress")}: ${title}`} />
@@ -77,7 +77,7 @@ export const TileFace = ({ task, preview }: { task: TaskData; preview: Preview |
       {preview.image === undefined ? (
         <span class="void still" data-capture={`/console/tasks/${task.id}/thumbnail`} data-film={preview.video} data-title={title}>
           <Icon name="film" />
-          <b>{title}</b>
+          <b class="clamp">{title}</b>
         </span>
       ) : (
         <img src={preview.image} alt={title} loading="lazy" />
