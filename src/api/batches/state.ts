@@ -80,6 +80,8 @@ export interface Batch {
   endedAt?: number | undefined;
   /** Of an ended batch: to count fifty thousand lines each time that it is shown or listed takes longer than everything else about it. Missing if the previous release ended it. */
   sums?: LineSums | undefined;
+  /** Of an ended batch whose deliveries have all ended, for the same reason. */
+  deliveries?: Deliveries | undefined;
   /** Of an ended batch: when its receiver is called next, and how many calls have failed. */
   call?: { at: number; failures: number } | undefined;
   errors?: LineFault[] | undefined;
@@ -194,17 +196,19 @@ DELETE FROM line`,
   /** How the delivery of a line's files has ended, also when it was repeated. */
   putDelivery(n: number, outcome: DeliveryOutcome): void {
     this.#rows("INSERT OR REPLACE INTO delivery VALUES (?, ?)", n, outcome);
+    this.#countAgain();
   }
 
   /** The delivery of a line's files could not be repeated. An end that was reported meanwhile stays. */
   failDelivery(n: number): void {
     this.#rows("UPDATE delivery SET outcome = 'delivery_failed' WHERE n = ? AND outcome = 'pending'", n);
+    this.#countAgain();
   }
 
   /** Files are delivered again from the first line on: failed deliveries are pending again. */
   deliverAgain(): void {
     this.#rows("UPDATE delivery SET outcome = 'pending' WHERE outcome = 'delivery_failed'");
-    this.write({ ...this.current, deliverAgainFrom: 0 });
+    this.write({ ...this.current, deliverAgainFrom: 0, deliveries: undefined });
   }
 
   /** The completed lines from `from` on whose delivery has not ended. */
@@ -216,10 +220,19 @@ DELETE FROM line`,
 
   /** How many lines' files are on their way, have arrived, and have not; undefined if no ended line has files for a bucket. */
   deliveries(): Deliveries | undefined {
+    const { deliveries, endedAt } = this.current;
+    if (deliveries) return deliveries;
     const [sums] = this.#rows<{ [State in keyof Deliveries]: Deliveries[State] | null }>(
       `SELECT sum(outcome = 'pending') AS pending, sum(outcome = 'delivered') AS delivered, sum(outcome = 'delivery_failed') AS failed FROM delivery`,
     );
-    return sums?.pending === null ? undefined : (sums as Deliveries);
+    if (!sums || sums.pending === null) return undefined;
+    const counted = sums as Deliveries;
+    if (endedAt !== undefined && counted.pending === 0) this.write({ ...this.current, deliveries: counted });
+    return counted;
+  }
+
+  #countAgain(): void {
+    if (this.current.deliveries) this.write({ ...this.current, deliveries: undefined });
   }
 
   putPage({ n, first, at, bytes, assigned }: Page): void {
