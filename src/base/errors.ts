@@ -1,5 +1,7 @@
 /** Every error of a request: a closed union of codes, their HTTP statuses, and the error class to throw. */
 
+import type { failureCodes } from "./words.ts";
+
 /** Code -> HTTP status and the interface's error type (part 7 of the interface, section 5 of the contract). */
 export const errorTable = {
   invalid_request: [400, "invalid_request"],
@@ -137,5 +139,5 @@ export function refuse(violations: Violation[]): void {
   if (violations.length > 0) throw new ApiError("invalid_request", { violations });
 }
 
-/** The reasons why a task failed (contract, section 2). */
-export type FailureCode = "content_policy_violation" | "provider_error" | "invalid_input" | "deadline_exceeded" | "cancelled";
+/** The reason why a task failed. */
+export type FailureCode = (typeof failureCodes)[number];

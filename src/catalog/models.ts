@@ -1,13 +1,13 @@
 /** What a model is: its fields, price, routes and times, as an entry of data and as the gateway uses it. */
 
 import type * as z from "zod/mini";
+import type { taskKinds, workKinds } from "../base/words.ts";
 import type { OwnInput } from "./own-body.ts";
 import type { JsonSchema } from "./own-schema.ts";
 import type { OwnPrice } from "./own-price.ts";
 
-/** `file`: whatever a model with its own input makes, such as audio, 3D objects and text. */
-export type Kind = "image" | "video" | "character" | "remix" | "file";
-export type Action = Kind | "chat";
+export type Kind = (typeof taskKinds)[number];
+export type Action = (typeof workKinds)[number];
 export type Family = "chat" | "image" | "video" | "file";
 
 /** Prices in millionths of a balance unit. A name with `_x` is a factor. */

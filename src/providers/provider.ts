@@ -2,6 +2,7 @@
 
 import type { FailureCode } from "../base/errors.ts";
 import type { MakerUsage } from "../base/maker-usage.ts";
+import type { taskKinds } from "../base/words.ts";
 
 export { ProviderError } from "./provider-error.ts";
 
@@ -10,7 +11,7 @@ export type Operation = string;
 
 /** The parameters of a task's generation, without input files. Every default is filled in. */
 export interface GenerationRequest {
-  kind: "image" | "video" | "character" | "remix" | "file";
+  kind: (typeof taskKinds)[number];
   /** The upstream's model id, from the route. */
   model: string;
   prompt: string;

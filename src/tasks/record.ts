@@ -5,6 +5,7 @@ import type { Step as PathStep } from "../catalog/own-schema.ts";
 import type { Parameters } from "../catalog/parse.ts";
 import type { ImageRole } from "../catalog/fields.ts";
 import type { FailureCode } from "../base/errors.ts";
+import type { taskStatuses } from "../base/words.ts";
 import type { Operation } from "../providers/provider.ts";
 import type { Asset } from "../storage/assets.ts";
 import type { Language } from "../messages/index.ts";
@@ -170,7 +171,7 @@ interface TaskBase {
 }
 
 export interface OpenTask extends TaskBase {
-  status: "queued" | "in_progress";
+  status: Exclude<(typeof taskStatuses)[number], "completed" | "failed">;
   step: OpenStep;
   finalAt?: never;
   error?: never;

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { prepareSchema } from "../../src/catalog/own-schema.ts";
-import { schemaMakers } from "../../src/api/schema/words.ts";
+import { schemaMakers } from "../../src/base/words.ts";
 import { fetchInputSchema, makersWithSchemas, toDraftEntry } from "../../src/providers/maker-schemas.ts";
 
 const input = {

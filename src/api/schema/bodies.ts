@@ -6,7 +6,7 @@ import { isAmount } from "../../catalog/millionths.ts";
 import { once } from "../../base/once.ts";
 import { printable } from "../../base/printable.ts";
 import { forCatalog } from "./for-catalog.ts";
-import { schemaMakers, taskKinds } from "./words.ts";
+import { schemaMakers, taskKinds, workKinds } from "../../base/words.ts";
 
 const printableReference = once(() => printable(128));
 
@@ -143,7 +143,7 @@ const subset = <const T extends string>(words: readonly T[]) => z.array(z.enum(w
 /** The models and kinds that a key may be used for; null removes a limit. */
 const scopeFields = ({ names }: Catalog) => ({
   models: z.optional(z.nullable(subset(names))),
-  kinds: z.optional(z.nullable(subset(["chat", ...taskKinds]))),
+  kinds: z.optional(z.nullable(subset(workKinds))),
   max_open_tasks: z.optional(z.nullable(z.int().check(z.gte(1), z.lte(1_000_000)))),
   ...budgetField(),
 });

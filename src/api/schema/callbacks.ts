@@ -1,15 +1,15 @@
 /** Schemas of callbacks, of the answers about them, and of the list of events. */
 
 import * as z from "zod/mini";
+import { taskEvents } from "../../base/words.ts";
 import { amount, count, listAnswer, taskId, time } from "./shared.ts";
 import { taskData } from "./tasks.ts";
 
 const eventId = z.string().check(z.regex(/^evt_[A-Za-z0-9_-]{1,68}$/));
-const eventTypes = ["task.completed", "task.failed", "task.delivered", "task.delivery_failed"] as const;
 const happenedAt = z.iso.datetime().check(z.describe("ISO 8601: when the task became final, or its delivery ended."));
 
 /** The body of a callback. */
-export const taskEvent = z.strictObject({ type: z.enum(eventTypes), timestamp: happenedAt, data: taskData });
+export const taskEvent = z.strictObject({ type: z.enum(taskEvents), timestamp: happenedAt, data: taskData });
 export const taskCompletedEvent = z.extend(taskEvent, { type: z.literal("task.completed") });
 export const taskFailedEvent = z.extend(taskEvent, { type: z.literal("task.failed") });
 export const taskDeliveredEvent = z.extend(taskEvent, { type: z.literal("task.delivered") });
@@ -64,6 +64,6 @@ export const webhookSecret = z.strictObject({
 });
 export const webhookTest = z.strictObject({ object: z.literal("webhook.test"), url: z.string(), delivered: z.boolean(), ...attemptFields });
 /** A final task, or the end of a delivery. */
-export const event = z.strictObject({ id: eventId, type: z.enum(eventTypes), at: time, task: taskId });
+export const event = z.strictObject({ id: eventId, type: z.enum(taskEvents), at: time, task: taskId });
 /** The account's final tasks and ended deliveries, oldest first. */
 export const eventList = listAnswer(event);

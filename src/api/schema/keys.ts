@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { count, listAnswer, quotaFields, time } from "./shared.ts";
-import { taskKinds } from "./words.ts";
+import { workKinds } from "../../base/words.ts";
 
 const keyFields = {
   id: z.string(),
@@ -13,7 +13,7 @@ const keyFields = {
   paused_at: z.nullable(time).check(z.describe("Since when the key is refused, until it is resumed; null while it works.")),
   ...quotaFields,
   models: z.nullable(z.array(z.string())).check(z.describe("The only models that the key may use; null is all.")),
-  kinds: z.nullable(z.array(z.enum(["chat", ...taskKinds]))).check(z.describe("The only kinds that the key may submit; null is all.")),
+  kinds: z.nullable(z.array(z.enum(workKinds))).check(z.describe("The only kinds that the key may submit; null is all.")),
   max_open_tasks: z.nullable(count).check(z.describe("How many of the key's tasks may be open at once; null is the account's limit.")),
 };
 export const apiKey = z.strictObject({ ...keyFields, account_id: z.string() });

@@ -7,7 +7,7 @@ import { isPriced } from "../../catalog/catalog.ts";
 import { day } from "../../catalog/fields.ts";
 import { referenceField } from "./bodies.ts";
 import { forCatalog } from "./for-catalog.ts";
-import { taskKinds, taskStatuses } from "./words.ts";
+import { taskKinds, taskStatuses } from "../../base/words.ts";
 
 /** A whole number in this range. */
 const wholeNumber = (minimum: number, maximum: number) =>

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { time } from "./shared.ts";
-import { taskKinds } from "./words.ts";
+import { workKinds } from "../../base/words.ts";
 
 export const health = z.strictObject({ status: z.literal("ok") });
 /** `cron` is the state of the trigger that runs the operator's checks; absent in a deployment that runs no checks. */
@@ -24,7 +24,7 @@ export const statusAnswer = z.strictObject({
   submissions: z.enum(["operational", "degraded", "unavailable"]),
   kinds: z.array(
     z.strictObject({
-      kind: z.enum(["chat", ...taskKinds]),
+      kind: z.enum(workKinds),
       completion_rate: z.number().check(z.gte(0), z.lte(1), z.describe("Excludes tasks that were cancelled or refused.")),
       median_seconds: z.nullable(z.number().check(z.gte(0))),
     }),

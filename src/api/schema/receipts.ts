@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { amount, count, credentials, sha256, taskId, time } from "./shared.ts";
-import { taskKinds } from "./words.ts";
+import { taskKinds } from "../../base/words.ts";
 
 /** The request of a final task, its cost and its outcome. */
 export const receipt = z.strictObject({

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { taskDelivery } from "./destinations.ts";
-import { taskKinds, taskStatuses } from "./words.ts";
+import { failureCodes, taskKinds, taskStatuses, workKinds } from "../../base/words.ts";
 import { amount, characterId, count, credentials, listAnswer, percent, taskId, time } from "./shared.ts";
 
 const taskStatus = z.enum(taskStatuses);
@@ -43,15 +43,15 @@ export const submission = z.strictObject({
 export const dryRun = z.strictObject({
   object: z.literal("generation.dry_run"),
   model: z.string(),
-  kind: z.enum(["chat", ...taskKinds]),
+  kind: z.enum(workKinds),
   price: amount.check(z.describe("Balance units that would be reserved.")),
   remaining_after: z.number().check(z.gte(-1)).check(z.describe("What key and account would have left; -1 if there is no limit.")),
   estimated_time: count.check(z.describe("Seconds that such a task usually takes.")),
-  metadata: z.looseObject({ kind: z.enum(["chat", ...taskKinds]), reserved: amount }),
+  metadata: z.looseObject({ kind: z.enum(workKinds), reserved: amount }),
 });
 
 export const failure = z.strictObject({
-  code: z.enum(["content_policy_violation", "provider_error", "invalid_input", "deadline_exceeded", "cancelled"]),
+  code: z.enum(failureCodes),
   message: z.string(),
 });
 

@@ -15,7 +15,7 @@ import { answer } from "../request/answer.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { tasksQuery } from "../schema/queries.ts";
-import { taskKinds } from "../schema/words.ts";
+import { taskKinds } from "../../base/words.ts";
 import { askTask } from "./status.ts";
 
 /** The maximum number of objects that one read asks: the default of `MAX_OPEN_TASKS`, and half of the calls that the platform allows a request. */

@@ -2,11 +2,9 @@
 
 import { isPriced } from "../../catalog/catalog.ts";
 import type { ConsoleContext } from "../context.ts";
-import { taskKinds } from "../../api/schema/words.ts";
+import { workKinds } from "../../base/words.ts";
 import type { KeyScope } from "../../db/callers.ts";
 import { TextField } from "../parts/field.tsx";
-
-const kinds = ["chat", ...taskKinds] as const;
 
 interface Choice {
   name: string;
@@ -74,7 +72,7 @@ export const ScopeFields = ({ c, scope = {}, typed, error }: FieldsOfScope) => {
           filter={t("scope_filter")}
           legend={t("scope_kinds")}
           hint={t("scope_all")}
-          choices={kinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: t(`kind_${kind}`) }))}
+          choices={workKinds.map((kind) => ({ name: `kind-${kind}`, value: kind, text: t(`kind_${kind}`) }))}
           chosen={checkedKinds}
         />
         <Boxes
@@ -108,7 +106,7 @@ function readBoxes(c: ConsoleContext, field: (name: string) => string): Pick<Key
     return found.length > 0 ? found : undefined;
   };
   return {
-    kinds: chosen("kind-", kinds),
+    kinds: chosen("kind-", workKinds),
     models: chosen("model-", modelIds(c)),
   };
 }

@@ -1,11 +1,12 @@
 /** The status of a task as a pill: icon, word and colour. */
 
+import type { taskStatuses } from "../../base/words.ts";
 import type { Translate } from "../messages.ts";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 
 /** A task's status on pages: a cancelled task is not shown as failed. */
-export type ShownStatus = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+export type ShownStatus = (typeof taskStatuses)[number] | "cancelled";
 
 interface HasStatus {
   status: Exclude<ShownStatus, "cancelled">;

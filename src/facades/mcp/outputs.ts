@@ -3,6 +3,8 @@
  * fields.
  */
 
+import { taskStatuses } from "../../base/words.ts";
+
 const object = (properties: object, required: string[] = Object.keys(properties)) => ({ type: "object" as const, properties, required });
 const text = { type: "string" };
 const number = { type: "number" };
@@ -11,7 +13,7 @@ const list = (items: object) => ({ type: "array", items });
 const record = object(
   {
     task_id: text,
-    status: { type: "string", enum: ["queued", "in_progress", "completed", "failed"] },
+    status: { type: "string", enum: taskStatuses },
     progress: { type: "integer", minimum: 0, maximum: 100 },
     model: text,
     created_at: { type: "integer", description: "Unix seconds" },

@@ -6,6 +6,7 @@ import { type ApiClient, type DryRun, type Page, toSegment, type TaskData } from
 import type { Arguments, Context } from "./context.ts";
 import { type Action, hasOwnInput, mergedProperties, modelNamed, type ModelEntry, type Schema } from "./models.ts";
 import { outputs } from "./outputs.ts";
+import { taskKinds, taskStatuses } from "../../base/words.ts";
 import { taskResult, toRecord } from "./results.ts";
 import { submit } from "./submit.ts";
 import { maxWaitSeconds, waitFor } from "./wait.ts";
@@ -241,8 +242,8 @@ export const tools: Record<string, Tool> = {
       properties: {
         limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
         after: { type: "string", description: "next_after of the previous page, or else its last task_id" },
-        status: { type: "string", enum: ["queued", "in_progress", "completed", "failed"] },
-        kind: { type: "string", enum: ["image", "video", "character", "remix", "file"] },
+        status: { type: "string", enum: taskStatuses },
+        kind: { type: "string", enum: taskKinds },
         model: { type: "string", enum: models.map(({ id }) => id) },
         reference: { type: "string" },
       },

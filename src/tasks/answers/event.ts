@@ -1,5 +1,6 @@
 /** The events of a task: its end, and the end of its delivery. Their ids, their types, and the bodies of their callbacks. */
 
+import type { taskEvents } from "../../base/words.ts";
 import { type DeliveryOutcome, isOfDelivery } from "../../db/delivery-events.ts";
 import type { Delivery, FinalTask } from "../record.ts";
 import { signLinks, taskData } from "./views.ts";
@@ -18,8 +19,8 @@ export function eventTaskId(eventId: string): { taskId: string; ofDelivery: bool
 }
 
 /** The type of an event by the outcome of the task or of its delivery. */
-export const eventType = (outcome: string) =>
-  isOfDelivery(outcome) ? (`task.${outcome}` as const) : outcome === "completed" ? "task.completed" : "task.failed";
+export const eventType = (outcome: string): (typeof taskEvents)[number] =>
+  isOfDelivery(outcome) ? `task.${outcome}` : outcome === "completed" ? "task.completed" : "task.failed";
 
 /** The outcome of an ended delivery. */
 export const deliveryOutcome = ({ state }: Pick<Delivery, "state">): DeliveryOutcome => (state === "delivered" ? state : "delivery_failed");

@@ -1,5 +1,6 @@
 /** The answer to a status query: its body, its ETag, when to ask again, and how long it may be cached. */
 
+import { taskKinds } from "../../base/words.ts";
 import { pollSeconds } from "../../catalog/models.ts";
 import type { Language } from "../../messages/index.ts";
 import { isFinal, type Submission, type Task } from "../record.ts";
@@ -32,8 +33,11 @@ export interface Answer {
   keptUntil?: number | undefined;
 }
 
-const views: Record<ViewName, { kinds: Submission["kind"][]; view: typeof genericView | typeof videoView | typeof characterView }> = {
-  generic: { kinds: ["image", "video", "character", "remix", "file"], view: genericView },
+const views: Record<
+  ViewName,
+  { kinds: readonly Submission["kind"][]; view: typeof genericView | typeof videoView | typeof characterView }
+> = {
+  generic: { kinds: taskKinds, view: genericView },
   video: { kinds: ["video", "remix"], view: videoView },
   character: { kinds: ["character"], view: characterView },
 };

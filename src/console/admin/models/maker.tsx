@@ -1,6 +1,6 @@
 /** The form that begins a model with a maker's schema. */
 
-import { schemaMakers } from "../../../api/schema/words.ts";
+import { schemaMakers } from "../../../base/words.ts";
 import type { ConsoleContext } from "../../context.ts";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { FieldProblems } from "../../parts/note.tsx";

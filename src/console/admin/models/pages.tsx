@@ -2,7 +2,7 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../../context.ts";
 import { Hono } from "hono";
-import { schemaMakers } from "../../../api/schema/words.ts";
+import { schemaMakers } from "../../../base/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { readForm } from "../../frame.tsx";
 import { Icon } from "../../parts/icon.tsx";
