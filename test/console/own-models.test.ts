@@ -84,3 +84,17 @@ test("a task's page has what was made beside its images", async () => {
   expect(text).toContain("depth.exr image/x-exr");
   expect(text).toContain("4711");
 });
+
+test("the charges of a file have the page's word for its kind, and search its icon", async () => {
+  const reference = unique();
+  const body = JSON.stringify({ model: "narrator", input: { text: "Once upon a time" }, reference });
+  const { status } = await browser.ask("/v1/tasks", body, null, { authorization: `Bearer ${await newKey()}` });
+  expect(status).toBe(200);
+  for (const [language, word] of Object.entries({ en: "File", zh: "文件", ko: "파일", ja: "ファイル" })) {
+    await browser.ask(`/console/language?to=${language}`);
+    expect(await open("/console/usage", browser)).toContain(` ${word} narrator `);
+  }
+  await browser.ask("/console/language?to=en");
+  const found = await (await browser.ask(`/console/search?q=${reference}`)).text();
+  expect(/href="\/console\/tasks\/task_.*?#(\w+)"/s.exec(found)?.[1]).toBe("cube");
+});

@@ -9,6 +9,7 @@ import { useAround } from "../parts/context.ts";
 import { Empty } from "../parts/empty.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { kindIcons } from "../parts/kind-icons.ts";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
@@ -23,7 +24,6 @@ import { listPrices, usualTime } from "./prices.ts";
 const path = "/console/models";
 const kinds = ["image", "video", "file", "chat"] as const;
 type Kind = (typeof kinds)[number];
-const icons = { image: "image", video: "film", file: "cube", chat: "chat" } as const;
 const dayMs = 86_400_000;
 /** With fewer ended tasks a share says nothing. */
 const minEnded = 5;
@@ -140,7 +140,7 @@ const Card = ({ of: shown }: { of: Shown }) => {
   return (
     <li class="card stack tight filled">
       <a class="cover" href={`${path}/${choice.model}`} tabindex={-1} aria-hidden="true">
-        {sample === undefined ? <Icon name={icons[kind]} /> : <img src={sample} alt="" width={480} height={270} loading="lazy" />}
+        {sample === undefined ? <Icon name={kindIcons[kind]} /> : <img src={sample} alt="" width={480} height={270} loading="lazy" />}
       </a>
       <div class="row between">
         <h3>

@@ -5,6 +5,7 @@ import { Hono } from "hono";
 import { nothingHere, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { kindIcons } from "../parts/kind-icons.ts";
 import { buildBody } from "../playground/body.ts";
 import { type Choice, readChoices, groups, shownPath, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";
@@ -13,8 +14,6 @@ import { Sample } from "../site/sample.tsx";
 import { FieldTable } from "./fields.tsx";
 import { ModelFacts } from "./facts.tsx";
 import { list } from "./list.tsx";
-
-const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix", file: "cube" } as const;
 
 /** Actions of a model beside its main kind. */
 export const otherActions = (choices: Choice[], model: string) => choices.filter((one) => one.model === model && one.id !== model);
@@ -43,7 +42,7 @@ export const ActionSection = ({ c, choice }: { c: ConsoleContext; choice: Choice
   return (
     <section class="stack">
       <div class="sub">
-        <Icon name={icons[choice.action]} />
+        <Icon name={kindIcons[choice.action]} />
         <h2>{t(`model_group_${choice.action}`)}</h2>
         <code class="id">POST {request.path}</code>
         <a

@@ -4,6 +4,7 @@ import { percentText } from "../amounts.ts";
 import type { ModelUse } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { kindIcons } from "../parts/kind-icons.ts";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -29,7 +30,7 @@ const RunningTask = ({ task }: { task: TaskData }) => {
   return (
     <li class="line">
       <span class="thumb">
-        <Icon name={task.metadata.kind === "image" ? "image" : "film"} />
+        <Icon name={kindIcons[task.metadata.kind]} />
       </span>
       <div class="stack tight">
         <a class="plain clip" href={taskPath(task)}>

@@ -7,9 +7,9 @@ import type { Translate } from "../messages.ts";
 import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { kindIcons } from "../parts/kind-icons.ts";
 import { type Choice, groups } from "./choices.ts";
 
-const icons = { image: "image", video: "film", chat: "chat", character: "face", remix: "remix", file: "cube" } as const;
 /** The maximum number of models: one, and three to compare it with. */
 export const maxCompared = 4;
 
@@ -50,7 +50,7 @@ const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => 
   return (
     <option value={choice.id} selected={isChosen}>
       <span class="opt-m">
-        <Icon name={icons[choice.action]} />
+        <Icon name={kindIcons[choice.action]} />
         <span>
           <b>{choice.model}</b> <span class="meta num">{[choice.title, usualTime(t, choice)].filter(Boolean).join(" · ")}</span>
         </span>{" "}
@@ -89,7 +89,7 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
               {...choosing}
               hx-vals={JSON.stringify({ do: "choose", kind })}
             >
-              <Icon name={icons[kind]} />
+              <Icon name={kindIcons[kind]} />
               {t(`model_group_${kind}`)}
             </button>
           ))}

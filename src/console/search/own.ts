@@ -8,6 +8,7 @@ import { askGateway } from "../frame.tsx";
 import { listConversations } from "../../db/conversations.ts";
 import { readAccountKeys } from "../keys/account-keys.ts";
 import { relativeTime } from "../parts/date-time.tsx";
+import { kindIcons } from "../parts/kind-icons.ts";
 import { readChoices } from "../playground/choices.ts";
 import { allPlaces } from "../shell/places.ts";
 import { findTasks } from "../tasks/search.ts";
@@ -123,7 +124,7 @@ async function searchTasks(c: ConsoleContext, query: string, { lists }: Depth): 
     path: `/console/tasks/${task.id}`,
     title: taskPrompt(task) ?? task.reference ?? task.id,
     lead: task.model,
-    icon: task.model.startsWith("vid") ? "film" : "image",
+    icon: kindIcons[task.metadata.kind],
     kind: "task",
   }));
 }

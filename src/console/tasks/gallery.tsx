@@ -1,11 +1,13 @@
 /** The account's tasks as tiles: filtered, searched, selectable, in pages, refreshed while one of them runs. */
 
+import { taskKinds, taskStatuses } from "../../base/words.ts";
 import { isPriced } from "../../catalog/catalog.ts";
 import type { ConsoleContext } from "../context.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { page } from "../frame.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { kindIcons } from "../parts/kind-icons.ts";
 import { Note, Problem } from "../parts/note.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
 import { statusWord } from "../parts/status.tsx";
@@ -18,15 +20,6 @@ import { live } from "./live.ts";
 import { readPreviews } from "./previews.ts";
 import { type Filters, findTasks, buildQuery } from "./search.ts";
 import { Tile } from "./tile.tsx";
-
-const kinds = [
-  { value: "image", icon: "image", name: "kinds_image" },
-  { value: "video", icon: "film", name: "kinds_video" },
-  { value: "character", icon: "face", name: "kinds_character" },
-  { value: "remix", icon: "remix", name: "kinds_remix" },
-  { value: "file", icon: "cube", name: "kinds_file" },
-] as const;
-const statuses = ["queued", "in_progress", "completed", "failed"] as const;
 
 /** The gallery with these filters; `after` is the last task of the page before. */
 const pathWith = (filters: Filters, more: Record<string, string | undefined> = {}) => {
@@ -41,10 +34,10 @@ const Kinds = ({ filters }: { filters: Filters }) => {
       <a class="chip" href={pathWith({ ...filters, kind: undefined })} aria-current={filters.kind === undefined ? "true" : undefined}>
         {t("any_kind")}
       </a>
-      {kinds.map(({ value, icon, name }) => (
-        <a class="chip" href={pathWith({ ...filters, kind: value })} aria-current={filters.kind === value ? "true" : undefined}>
-          <Icon name={icon} />
-          {t(name)}
+      {taskKinds.map((kind) => (
+        <a class="chip" href={pathWith({ ...filters, kind })} aria-current={filters.kind === kind ? "true" : undefined}>
+          <Icon name={kindIcons[kind]} />
+          {t(`kinds_${kind}`)}
         </a>
       ))}
     </nav>
@@ -127,7 +120,7 @@ export async function gallery(c: ConsoleContext) {
           <Choice
             name="status"
             any={t("any_status")}
-            options={statuses.map((value) => ({ value, text: statusWord(t, value) }))}
+            options={taskStatuses.map((value) => ({ value, text: statusWord(t, value) }))}
             chosen={filters.status}
             to={(status) => pathWith({ ...filters, status })}
           />

@@ -1,5 +1,7 @@
 /** The ledger, one row for each task or chat: the reserved, charged and returned amounts. */
 
+import { workKinds } from "../../base/words.ts";
+import type { Action } from "../../catalog/models.ts";
 import type { Entry } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
@@ -9,8 +11,7 @@ import { reasonText } from "../batches/state.tsx";
 import { Pill, StatusPill } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 
-const kinds = ["image", "video", "character", "remix", "chat"] as const;
-const isKnown = (kind: string): kind is (typeof kinds)[number] => kinds.some((known) => known === kind);
+const isKnown = (kind: string): kind is Action => workKinds.some((known) => known === kind);
 
 const Outcome = ({ outcome }: { outcome: string | null }) => {
   const { t } = useAround();
@@ -41,7 +42,7 @@ export const Ledger = ({ entries }: { entries: Entry[] }) => {
       rows={entries}
       columns={[
         { name: t("usage_submitted"), cell: ({ at }) => <DateTime ms={at} /> },
-        { name: t("kind"), isExtra: true, cell: ({ kind }) => (isKnown(kind) ? t(`usage_${kind}`) : kind) },
+        { name: t("kind"), isExtra: true, cell: ({ kind }) => (isKnown(kind) ? t(`kind_${kind}`) : kind) },
         { name: t("model"), cell: ({ model }) => model },
         { name: t("task"), isExtra: true, cell: (entry) => <TaskId entry={entry} /> },
         { name: t("usage_key"), isExtra: true, class: "wrap", cell: ({ keyName }) => keyName },

@@ -16,6 +16,7 @@ import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { kindIcons } from "../../parts/kind-icons.ts";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { DataTable } from "../../parts/table.tsx";
@@ -64,8 +65,6 @@ const pathWith = (asked: { show?: Filter | undefined; q?: string | undefined }) 
   const query = buildQuery({ ...asked });
   return query === "" ? path : `${path}?${query}`;
 };
-
-const familyIcons = { chat: "chat", image: "image", video: "film", file: "cube" } as const;
 
 /** What needs attention about a model; nothing while all is well. */
 const ModelState = ({ row: { model, health, margin, failing, isRefused } }: { row: Row }) => {
@@ -141,7 +140,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           name: t("model"),
           cell: (row) => (
             <span class="thing">
-              <Icon name={familyIcons[row.model.family]} />
+              <Icon name={kindIcons[row.model.family]} />
               <span>
                 <a class="clip" href={`${path}/${encodeURIComponent(row.model.id)}`}>
                   {row.model.id}
