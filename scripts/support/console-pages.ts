@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Page } from "playwright-core";
+import { languages } from "../../src/messages/language.ts";
 
 /** A page of the console. */
 export interface ConsolePage {
@@ -194,7 +195,7 @@ export const consolePages: ConsolePage[] = [
 ];
 
 /** Languages whose letters are wider or taller than English ones. */
-export const otherLanguages = ["zh", "ko", "ja"] as const;
+export const otherLanguages = languages.filter((language) => language !== "en");
 
 /** Opens the current page in another language and returns the status: the answer of a form may not be there. */
 export async function speak(page: Page, language: string): Promise<number | undefined> {

@@ -3,6 +3,9 @@
 export const languages = ["en", "zh", "ko", "ja"] as const;
 export type Language = (typeof languages)[number];
 
+/** What ends a sentence that another one follows: Chinese and Japanese have a full stop of their own, and no space after it. */
+export const sentenceEnds: Record<Language, string> = { en: ". ", zh: "。", ko: ". ", ja: "。" };
+
 const isLanguage = (text: string): text is Language => languages.includes(text as Language);
 
 /** `?language=`, else the best of `Accept-Language`, else English. */

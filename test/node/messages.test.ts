@@ -3,6 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { translations } from "../../scripts/support/messages.ts";
+import { languages } from "../../src/messages/language.ts";
 
 const source = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), "utf8");
 
@@ -11,7 +12,7 @@ test("translations.txt is what `npm run generate` would write", () => {
 });
 
 const files = [
-  ...["zh", "ko", "ja"].map((language) => `messages/${language}.ts`),
+  ...languages.filter((language) => language !== "en").map((language) => `messages/${language}.ts`),
   "facades/openai/messages.ts",
   ...readdirSync(new URL("../../src/console/messages", import.meta.url)).map((name) => `console/messages/${name}`),
 ];

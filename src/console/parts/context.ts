@@ -1,6 +1,7 @@
 /** The language and the balance unit of a page, for its components. */
 
 import { createContext, useContext } from "hono/jsx";
+import { sentenceEnds } from "../../messages/language.ts";
 import { type Language, type Translate, translator } from "../messages.ts";
 
 export interface Around {
@@ -14,5 +15,5 @@ export const AroundContext = createContext<Around>({ language: "en", t: translat
 
 export const useAround = (): Around => useContext(AroundContext);
 
-/** The separator of two sentences: Chinese and Japanese have no space after a full stop. */
-export const useGap = () => (["zh", "ja"].includes(useAround().language) ? "" : " ");
+/** The separator of two sentences. */
+export const useGap = () => sentenceEnds[useAround().language].slice(1);

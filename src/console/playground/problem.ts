@@ -1,5 +1,6 @@
 /** Violated rules of a field as whole sentences: the API's `is required` becomes `Prompt is required.` Pure. */
 
+import { sentenceEnds } from "../../messages/language.ts";
 import type { Language } from "../messages.ts";
 
 /** Whether a rule can follow the subject directly; otherwise a colon stands between them. */
@@ -18,6 +19,6 @@ const colons: Record<Language, string> = { en: ": ", zh: "：", ko: ": ", ja: "�
 
 /** The sentence about a violated rule. `subject` is the field's label, or the name of an item: `Image 2`. */
 export function toSentence(language: Language, subject: string, rule: string): string {
-  const stop = /[.。]$/.test(rule) ? "" : language === "zh" || language === "ja" ? "。" : ".";
+  const stop = /[.。]$/.test(rule) ? "" : sentenceEnds[language].trim();
   return subject + (follows[language](rule) ? links : colons)[language] + rule + stop;
 }

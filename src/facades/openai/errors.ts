@@ -6,7 +6,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type ErrorCode, errorTable } from "../../base/errors.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { NetError } from "../../net/net-error.ts";
-import { chooseLanguage } from "../../messages/language.ts";
+import { chooseLanguage, sentenceEnds } from "../../messages/language.ts";
 import { translate, type Sentence, translateViolation } from "./messages.ts";
 
 interface Details {
@@ -129,8 +129,7 @@ export async function toOpenAiError(response: Response): Promise<OpenAiError> {
   const { error } = await response.json<{ error: GatewayError }>();
   if (error.code === "model_not_found") {
     const language = chooseLanguage(response.headers.get("content-language") ?? undefined, undefined);
-    const stop = ["zh", "ja"].includes(language) ? "。" : ". ";
-    error.message = `${error.message.replace(/[.。]$/, "")}${stop}${translate(language, "see_models")}`;
+    error.message = `${error.message.replace(/[.。]$/, "")}${sentenceEnds[language]}${translate(language, "see_models")}`;
   }
   return toError(error, response.status, Object.fromEntries([...response.headers].filter(([name]) => kept.test(name))));
 }

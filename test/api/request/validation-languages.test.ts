@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, test, vi } from "vitest";
 import en from "../../../src/messages/en.ts";
+import { languages } from "../../../src/messages/language.ts";
 import { neverIssued } from "../../support/bodies.ts";
 import { type Account, type Answer, call, finish, holdTime, newAccount, script, submit, unique } from "../../support/gateway.ts";
 
@@ -13,7 +14,6 @@ beforeAll(async () => {
   caller = await newAccount();
 });
 
-const languages = ["en", "zh", "ko", "ja"] as const;
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const chat = "/v1/chat/completions";
