@@ -60,7 +60,7 @@ export const imageProblems: Record<ImageTextProblem | "too_many", string> = {
 };
 
 const imageReference = (kinds: string) => z.string().check(z.meta({ description: kinds }));
-const urlOrDataUri = "Public http(s) URL, id of a file (file_...) or data:image/{format};base64,{data}; at most 10 MiB; PNG, JPEG or WebP";
+const urlOrDataUri = `Public http(s) URL, id of a file (file_...) or data:image/{format};base64,{data}; at most ${maxImageBytes / 1024 / 1024} MiB; PNG, JPEG or WebP`;
 
 /** Images that guide the generation, at most `maximum`. */
 export const images = (maximum: number) => z.optional(z.array(imageReference(urlOrDataUri)).check(z.maxLength(maximum)));

@@ -96,7 +96,8 @@ export interface Model {
 /** The time limit of a task in seconds from its submission; then it fails as `deadline_exceeded`. */
 export const deadlineSeconds: Record<Kind, number> = { image: 120, character: 300, video: 600, remix: 600, file: 600 };
 
-/** Seconds a caller should wait before the next status query. */
+/** Seconds a caller should wait before the first status query, and before each further one. */
+export const firstPollSeconds: Record<Kind, number> = { image: 2, video: 5, remix: 5, character: 5, file: 5 };
 export const pollSeconds: Record<Kind, number> = { image: 3, video: 10, remix: 10, character: 5, file: 10 };
 
 /** True if the model's videos have the field `metadata.watermark`. Remixes have none. */

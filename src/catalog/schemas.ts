@@ -4,14 +4,17 @@ import * as z from "zod/mini";
 import { flag, imagePixels, images, imagesWithRoles, imageUrl, prompt, seconds, size, timestamps, word } from "./fields.ts";
 import { once } from "../base/once.ts";
 
-const videoPrompt = once(() => prompt(4000));
+/** The longest prompt, in Unicode code points. */
+export const maxPrompt = { image: 1000, video: 4000 };
+
+const videoPrompt = once(() => prompt(maxPrompt.video));
 /** `metadata` may be missing completely; its defaults apply then too. */
 const metadata = <T extends z.core.$ZodLooseShape>(shape: T) => z.prefault(z.object(shape), {} as never);
 
 /** imgA, imgB, imgC */
 export const image = once(() =>
   z.object({
-    prompt: prompt(1000),
+    prompt: prompt(maxPrompt.image),
     size: size(Object.keys(imagePixels)),
     n: z._default(z.int().check(z.gte(1), z.lte(4)), 1),
     quality: z._default(z.enum(["standard", "hd"]), "standard"),

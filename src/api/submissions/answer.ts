@@ -1,6 +1,7 @@
 /** The answer to an accepted submission: the task as it was accepted, or with `?wait=` in its state when the wait is over. */
 
 import { ApiError } from "../../base/errors.ts";
+import { firstPollSeconds } from "../../catalog/models.ts";
 import { alert } from "../../base/log.ts";
 import type { Task } from "../../tasks/record.ts";
 import { awaitedSubmissionView, submissionView, type TaskData } from "../../tasks/answers/views.ts";
@@ -22,7 +23,7 @@ export async function answerAccepted(c: AppContext, { task, isReplay, wait }: Ac
   const isFinal = data?.status === "completed" || data?.status === "failed";
   return answer(c, data ? awaitedSubmissionView(data) : submissionView(task), 200, {
     location: `/v1/tasks/${task.id}`,
-    ...(!isFinal && { "retry-after": task.submission.kind === "image" ? "2" : "5" }),
+    ...(!isFinal && { "retry-after": String(firstPollSeconds[task.submission.kind]) }),
     ...(isReplay && { "idempotent-replayed": "true" }),
   });
 }

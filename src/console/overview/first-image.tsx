@@ -1,5 +1,6 @@
 /** The first image of a new account: one field, one price, one button, and what was made in its place. `POST /console/first` */
 
+import { maxPrompt } from "../../catalog/schemas.ts";
 import type { ConsoleContext } from "../context.ts";
 import { readError, readTask, readTaskId } from "../answers.ts";
 import { askGateway, page, readForm } from "../frame.tsx";
@@ -13,7 +14,6 @@ import { submitOnce } from "../tasks/request.ts";
 
 const path = "/console/first";
 const imagesPath = "/v1/images/generations";
-const maxPrompt = 1000;
 const examples = ["example_fox", "example_teapot", "example_paper"] as const;
 
 interface FirstImageProps extends FirstCallFacts {
@@ -42,7 +42,7 @@ export const FirstImage = ({ c, price, time, prompt }: FirstImageProps) => {
           hx-indicator="#first-run"
         >
           <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
-          <textarea class="in" name="prompt" rows={3} maxlength={maxPrompt} aria-label={t("task_prompt")} required>
+          <textarea class="in" name="prompt" rows={3} maxlength={maxPrompt.image} aria-label={t("task_prompt")} required>
             {prompt ?? t("example_lighthouse")}
           </textarea>
           <div class="chips">
@@ -75,7 +75,7 @@ export const chosenExample = (c: ConsoleContext): string | undefined => {
 export async function makeFirst(c: ConsoleContext): Promise<Response> {
   const isScripted = c.req.header("hx-request") !== undefined;
   const field = await readForm(c);
-  const prompt = field("prompt").trim().replaceAll("\r\n", "\n").slice(0, maxPrompt);
+  const prompt = field("prompt").trim().replaceAll("\r\n", "\n").slice(0, maxPrompt.image);
   const answer = await submitOnce(c, field("key"), {
     path: isScripted ? `${imagesPath}?wait=60` : imagesPath,
     body: { ...firstBody, prompt },
