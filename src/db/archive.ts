@@ -1,6 +1,6 @@
 /** The archive in D1: which entries are due, the parts that have the archived ones, and the transaction that moves entries from one to the other. */
 
-import type { SettledEntry } from "./grants.ts";
+import { selectedFields, type SettledEntry } from "./grants.ts";
 import { ofAccount } from "./ledger.ts";
 import { parseAttempts } from "./settled-sums.ts";
 
@@ -75,8 +75,7 @@ export async function nextDueAccount(
 /** The first entries of an account that were submitted and settled before `cutoff`, oldest first, with their references. */
 export async function readDue(db: D1Database, accountId: string, cutoff: number, limit: number): Promise<ArchivedEntry[]> {
   const side = (isChat: 0 | 1) =>
-    `SELECT * FROM (SELECT task_id AS taskId, key_id AS keyId, kind, model, held, charged, outcome, at, closed_at AS closedAt, attempts
-       FROM entry INDEXED BY entry_by_account
+    `SELECT * FROM (SELECT ${selectedFields} FROM entry INDEXED BY entry_by_account
        WHERE ${ofAccount()} AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
   const { results } = await db
     .prepare(`SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`)

@@ -1,6 +1,7 @@
 /** Resolves an API key to its caller, with a cache of some seconds in each isolate. */
 
 import { isWellFormedKey, sha256Hex } from "../base/ids.ts";
+import type { Role } from "../base/roles.ts";
 import { parseRow, rowAsJson, type WalletRow } from "./grants.ts";
 import { noteRevision, selectRevision } from "./models.ts";
 
@@ -21,7 +22,7 @@ export interface Caller {
   /** The user for whom the console calls. */
   userId?: string;
   /** The role of the key's owner, or of the console's user; missing for owners, and for keys that belong to the account. */
-  role?: "admin" | "member" | "viewer" | undefined;
+  role?: Exclude<Role, "owner"> | undefined;
   /** With the role `member`: the wallets of the owner's keys, whose tasks and usage alone it may see. */
   ownWallets?: string[] | undefined;
   scope?: KeyScope;
@@ -76,7 +77,7 @@ interface KeyRow {
   revision: number;
   /** The user to whom the key belongs, and the role; null if it belongs to the account. */
   ownerId: string | null;
-  role: "owner" | "admin" | "member" | null;
+  role: Exclude<Role, "viewer"> | null;
   /** The rows of the account's money, the key's and the member's, as JSON. */
   account: string | null;
   key: string | null;

@@ -47,6 +47,24 @@ export interface SettledEntry {
   attempts?: readonly BookedAttempt[];
 }
 
+/** The column of each of its fields. The archive keeps the same fields. */
+const entryColumns: Record<Exclude<keyof SettledEntry, "made">, string> = {
+  taskId: "task_id",
+  keyId: "key_id",
+  kind: "kind",
+  model: "model",
+  held: "held",
+  charged: "charged",
+  outcome: "outcome",
+  at: "at",
+  closedAt: "closed_at",
+  attempts: "attempts",
+};
+const entryFields = Object.keys(entryColumns) as (keyof typeof entryColumns)[];
+const storedColumns = Object.values(entryColumns).join(", ");
+/** SQL: all stored fields of entries, by their names. */
+export const selectedFields = entryFields.map((field) => `${entryColumns[field]} AS ${field}`).join(", ");
+
 type StoredRow = Omit<WalletRow, "budget"> & { budget: number | null; budgetWindow: Budget["window"] | null };
 
 const columns = "id, quota, used, granted, revision, debt, budget, budget_window AS budgetWindow";
@@ -226,9 +244,9 @@ export async function readSpentSince(db: D1Database, accountId: string, since: n
 }
 
 /** The entries (?2, a JSON list of lists) that D1 does not have yet: each statement of `writeEntries` begins with them. */
-const fresh = `WITH fresh (task_id, key_id, kind, model, held, charged, outcome, at, closed_at, took, attempts) AS (
-  SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10 FROM json_each(?2)
-  WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 0))`;
+const fresh = `WITH fresh (took, ${storedColumns}) AS (
+  SELECT value ->> 0, ${entryFields.map((_, at) => `value ->> ${at + 1}`).join(", ")} FROM json_each(?2)
+  WHERE NOT EXISTS (SELECT 1 FROM entry WHERE task_id = value ->> 1))`;
 /**
  * The rows of the account and of the entries' keys (?5, a JSON list of ids), also of those without a new entry. Raises the account's revision (?3),
  * and shows it to the other statements. ?4 is 0 for entries without a grant. ?6 is returned from the grant, by a write that was not made before. A restored database may have an older limit of a key, and an object that lost its
@@ -252,9 +270,8 @@ const addSums = addSettled(isMoved);
 const addPage = `INSERT INTO ended_page (account_id, ended_at, tasks)
   SELECT ?1, max(closed_at), json_group_array(task_id) FROM fresh WHERE ${isMoved} AND kind <> 'chat' AND outcome <> 'refused'
   HAVING count(*) > 1 AND min(closed_at) > coalesce((SELECT max(ended_at) FROM ended_page WHERE account_id = ?1), 0)`;
-const insertEntries = `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at, cost, attempts, paged)
-  SELECT task_id, ?1, key_id, kind, model, held, charged, outcome, at, closed_at,
-    (SELECT sum(value ->> 1) FROM json_each(attempts)), attempts,
+const insertEntries = `INSERT INTO entry (account_id, ${storedColumns}, cost, paged)
+  SELECT ?1, ${storedColumns}, (SELECT sum(value ->> 1) FROM json_each(attempts)),
     (SELECT 1 FROM (SELECT tasks FROM ended_page WHERE account_id = ?1 ORDER BY ended_at DESC LIMIT 1) WHERE instr(tasks, '"' || task_id || '"') > 0)
   FROM fresh WHERE ${isMoved} ON CONFLICT DO NOTHING`;
 
@@ -271,19 +288,10 @@ export async function writeEntries(
   { isGranted = true, back = 0 } = {},
 ): Promise<{ account: WalletRow | undefined; keys: WalletRow[] }> {
   const rows = JSON.stringify(
-    entries.map((e) => [
-      e.taskId,
-      e.keyId,
-      e.kind,
-      e.model,
-      e.held,
-      e.charged,
-      e.outcome,
-      e.at,
-      e.closedAt,
-      toClass(e.closedAt - e.at),
-      e.attempts ? toStoredAttempts(e.attempts) : null,
-    ]),
+    entries.map((entry) => {
+      const row = { ...entry, attempts: entry.attempts ? toStoredAttempts(entry.attempts) : null };
+      return [toClass(entry.closedAt - entry.at), ...entryFields.map((field) => row[field])];
+    }),
   );
   const owners = JSON.stringify([...new Set([accountId, ...entries.map(({ keyId }) => keyId)])]);
   // Most batches are a few chats of an account that is seldom used: a page of tasks is not tried for them.
