@@ -145,7 +145,7 @@ interface Env {
 
   /** Secrets */
   ASSET_SIGNING_SECRET?: string;
-  /** The previous secret: while it is set, URLs signed with it stay valid, at most for a day */
+  /** The previous secret: while it is set, URLs signed with it stay valid until they expire */
   ASSET_SIGNING_SECRET_OLD?: string;
   /** Seals the secrets of callbacks and destinations in D1, and presigned URLs of tasks */
   SEALING_KEY?: string;

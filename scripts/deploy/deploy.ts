@@ -12,6 +12,7 @@ import type { AdminClient } from "../support/admin-client.ts";
 import { keptBundles } from "../support/bundles.ts";
 import { toReason } from "../support/faults.ts";
 import { applyModels, modelsFolder, readModelFiles, readOldVariables, type WrittenEntry } from "../support/models.ts";
+import { fileLife } from "../support/time-words.ts";
 import { applyMigrations } from "./migrations.ts";
 import { type Context, count, gatewayWorker, hasSandbox, migrationTitle, printPlan, withoutToken } from "./plan.ts";
 import { findUnmarked, unmarkedStop } from "./mark.ts";
@@ -280,4 +281,4 @@ async function endRun({ state, folder }: Context): Promise<void> {
 const idleCost = (choices: Choices): string =>
   choices.freePlan
     ? "Idle it costs nothing on the Workers Free plan."
-    : "Idle it costs nothing beyond the 5 USD a month of Workers Paid, which is for the whole account. Files cost 0.015 USD per GB and month above the first 10 GB; results are deleted after a day.";
+    : `Idle it costs nothing beyond the 5 USD a month of Workers Paid, which is for the whole account. Files cost 0.015 USD per GB and month above the first 10 GB; results are deleted after ${fileLife}.`;

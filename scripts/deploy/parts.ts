@@ -1,5 +1,7 @@
 /** The parts of a deployment: the Workers in their order of deployment, and settings that wrangler.toml cannot contain. */
 
+import { assetSeconds } from "../../src/base/life-times.ts";
+
 /** A Worker of the deployment; its queues, buckets and databases are read from its wrangler.toml. */
 export interface Part {
   /** Its name in `--without`. */
@@ -64,8 +66,13 @@ export const parts: Part[] = [...others, gateway];
 /** The names that `--without` knows. */
 export const leavable = others.filter(({ isAsked, partOf }) => !isAsked && partOf === undefined).map(({ name }) => name);
 
-/** Lifecycle rules by binding: the days after which the bucket deletes what a crash left behind under each prefix; see docs/deploy.md. Callers' files exist for seven days at most. */
-export const expiringPrefixes: Record<string, Record<string, number>> = { ASSETS: { "assets/": 1, "inputs/": 1, "files/": 8 } };
+/**
+ * Lifecycle rules by binding: the days after which the bucket deletes what a crash left behind under each prefix; see docs/deploy.md.
+ * A day longer than the files are needed: a rule counts from the upload, and the URLs of a result from the task's end. Callers' files exist for seven days at most.
+ */
+export const expiringPrefixes: Record<string, Record<string, number>> = {
+  ASSETS: { "assets/": 1 + Math.ceil(assetSeconds / 86_400), "inputs/": 1, "files/": 8 },
+};
 
 /** The secrets that switch each provider on; one complete set is enough. */
 export const providerSecrets: Record<string, string[][]> = {

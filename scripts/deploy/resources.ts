@@ -135,20 +135,26 @@ export async function databaseId({ api, id }: Account, name: string): Promise<st
   return found.find((database) => database.name === name)?.uuid;
 }
 
+const folderOf = (prefix: string) => prefix.replaceAll("/", "");
+
+/** True for a rule of ours, with the days of any release. */
+const isOurs = (binding: string, { id }: Rule): boolean =>
+  Object.keys(expiringPrefixes[binding] ?? {}).some((prefix) => new RegExp(`^(one-day|\\d+-days)-${folderOf(prefix)}$`).test(id));
+
 /** The rules that a bucket should have: ours in addition to existing rules of the operator. */
 function wantedRules(binding: string, present: Rule[]): Rule[] {
   const ours = Object.entries(expiringPrefixes[binding] ?? {}).map(([prefix, days]) => ({
-    id: `${days === 1 ? "one-day" : `${days}-days`}-${prefix.replaceAll("/", "")}`,
+    id: `${days === 1 ? "one-day" : `${days}-days`}-${folderOf(prefix)}`,
     enabled: true,
     conditions: { prefix },
     deleteObjectsTransition: { condition: { type: "Age", maxAge: days * day } },
   }));
-  return [...present.filter((one) => !ours.some((own) => own.id === one.id)), ...ours];
+  return [...present.filter((one) => !isOurs(binding, one)), ...ours];
 }
 
 /** True if one of the rules is ours, whatever the operator has changed in it. */
 export const hasOurRule = (present: Rule[]): boolean =>
-  Object.keys(expiringPrefixes).some((binding) => wantedRules(binding, []).some(({ id }) => present.some((one) => one.id === id)));
+  Object.keys(expiringPrefixes).some((binding) => present.some((one) => isOurs(binding, one)));
 
 /** True if a bucket has all of these rules. */
 const hasRules = (binding: string, present: Rule[]): boolean =>

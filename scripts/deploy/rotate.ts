@@ -5,6 +5,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { newSigningKey, randomSecret } from "../support/secrets.ts";
+import { fileLife } from "../support/time-words.ts";
 import { findAccount } from "./account.ts";
 import { ask, confirmed, openRun } from "./command.ts";
 import { declaredNames, deployment as build } from "./configuration.ts";
@@ -37,7 +38,7 @@ const rotations: Record<string, Rotation> = {
   ASSET_SIGNING_SECRET: {
     make: randomSecret,
     isVersioned: true,
-    after: "URLs that were signed before stay valid until they expire, a day at most; then the old secret is refused.",
+    after: `URLs that were signed before stay valid until they expire, ${fileLife} at most; then the old secret is refused.`,
   },
   SEALING_KEY: {
     make: randomSecret,

@@ -1,5 +1,7 @@
 /** The groups of operations, in the order in which they are shown. */
 
+import { fileLife } from "../support/time-words.ts";
+
 export const tags = {
   generations: "Submit images, videos, characters and remixes. Each submission returns a task at once.",
   chat: "Text generation in the format of OpenAI's chat completions.",
@@ -14,7 +16,7 @@ export const tags = {
   webhooks: "Get a request when a task ends, or list the tasks that ended since you last asked.",
   events: "The requests that the gateway sends to your endpoint.",
   delivery: "The account's buckets, to which tasks with `deliver_to` deliver their files.",
-  assets: "The files that tasks make, at signed URLs that work for 24 hours.",
+  assets: `The files that tasks make, at signed URLs that work for ${fileLife}.`,
   service: "The gateway's health and status, and this description.",
   admin: "For the operator: accounts, keys and the audit of the ledger.",
 } as const;

@@ -8,6 +8,7 @@ import {
   taskFailedEvent,
   testEvent,
 } from "../../src/api/schema/callbacks.ts";
+import type { taskEvents } from "../../src/base/words.ts";
 import { batchCompletedEvent } from "../../src/api/schema/batches.ts";
 import { endedBatch } from "./operations/batches.ts";
 import type { ZodMiniType } from "zod/mini";
@@ -32,7 +33,7 @@ const event = (operationId: string, summary: string, schema: ZodMiniType, value:
     operationId,
     tags: ["events"],
     summary,
-    description: `${where} Without a 2xx within 10 seconds it is sent again after 5 s, 30 s, 2 min, 10 min, 1 h and 6 h.`,
+    description: `${where} Without a 2xx within 10 seconds it is sent again after 5 seconds, 30 seconds, 2 minutes, 10 minutes, 1 hour and 6 hours.`,
     security: [],
     parameters: signed,
     requestBody: { required: true, content: { "application/json": { schema: reference(schema), examples: { event: { value } } } } },
@@ -45,7 +46,7 @@ const event = (operationId: string, summary: string, schema: ZodMiniType, value:
 });
 
 /** `webhooks` of the description. */
-export const webhooks = () => ({
+export const webhooks = (): Record<(typeof taskEvents)[number] | "batch.completed" | "budget.reached" | "test", object> => ({
   "task.completed": event("onTaskCompleted", "A task has completed", taskCompletedEvent, example.taskCompletedEvent),
   "task.failed": event("onTaskFailed", "A task has failed", taskFailedEvent, example.taskFailedEvent),
   "task.delivered": event("onTaskDelivered", "The files of a task have been delivered", taskDeliveredEvent, example.taskDeliveredEvent),

@@ -1,6 +1,7 @@
 /** All messages of the console: one table for each section, each in four languages. */
 
-import { type Language, chooseLanguage } from "../messages/language.ts";
+import { assetSeconds, recordSeconds } from "../base/life-times.ts";
+import { type Language, chooseLanguage, languages } from "../messages/language.ts";
 import account from "./messages/account.ts";
 import adminMargins from "./messages/admin-margins.ts";
 import adminModels from "./messages/admin-models.ts";
@@ -77,7 +78,6 @@ type Key = KeyOf<(typeof parts)[number]>;
 /** The languages' own names. */
 export const languageNames: Record<Language, string> = { en: "English", zh: "中文", ko: "한국어", ja: "日本語" };
 
-const languages = Object.keys(languageNames) as Language[];
 const tables = Object.fromEntries(
   languages.map((language) => [language, Object.assign({}, ...parts.map((table) => table[language])) as Record<Key, string>]),
 ) as Record<Language, Record<Key, string>>;
@@ -87,10 +87,13 @@ export type Translate = (key: Key, values?: Record<string, string | number>) => 
 /** Names may have line breaks, by which they would become paragraphs and links of their own in an e-mail. */
 const inOneLine = (value: string | number) => String(value).replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 
+/** What every message may name: how long files and tasks are kept. */
+const lifeTimes: Record<string, number> = { file_hours: assetSeconds / 3_600, task_days: recordSeconds / 86_400 };
+
 /** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
 export const translator =
   (language: Language): Translate =>
   (key, values = {}) =>
-    tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => inOneLine(values[name] ?? whole));
+    tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => inOneLine(values[name] ?? lifeTimes[name] ?? whole));
 
 export { type Language, chooseLanguage };

@@ -6,11 +6,11 @@ import { toMonth } from "./archive.ts";
 /** So many times more rows of challenges and links: every visitor can cause them, and they last for minutes. */
 const ofVisitors = 20;
 
-/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions and verifications that have expired, invitations that expired before `before`, and events of deliveries before it. Times in milliseconds. */
+/** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions and verifications that have expired, invitations that expired before `invitationsBefore`, and events of deliveries before `eventsBefore`. Times in milliseconds. */
 export async function deleteExpired(
   db: D1Database,
   now: number,
-  { before, charactersBefore }: { before: number; charactersBefore: number },
+  { invitationsBefore, eventsBefore, charactersBefore }: { invitationsBefore: number; eventsBefore: number; charactersBefore: number },
   limit: number,
 ): Promise<void> {
   const expired = (table: string, key: string, column: string, time: number | string, most = limit) =>
@@ -20,10 +20,9 @@ export async function deleteExpired(
     expired("character", "id", "deleted_at", charactersBefore),
     expired("auth_session", "id", "expiresAt", date),
     expired("auth_verification", "id", "expiresAt", date, ofVisitors * limit),
-    expired("invitation", "token_hash", "expires_at", before),
-    expired("member_invitation", "id", "expires_at", before),
-    // Events are listed for seven days.
-    expired("delivery_event", "task_id", "at", before),
+    expired("invitation", "token_hash", "expires_at", invitationsBefore),
+    expired("member_invitation", "id", "expires_at", invitationsBefore),
+    expired("delivery_event", "task_id", "at", eventsBefore),
   ]);
 }
 

@@ -1,5 +1,6 @@
 /** Deletes expired rows and callers' expired files, and replaces daily sums that are older than thirteen months by monthly ones. Limited work in each run. */
 
+import { recordSeconds } from "../base/life-times.ts";
 import { removeExpiredFiles } from "../storage/files.ts";
 import { toMonth } from "../db/archive.ts";
 import { pruneAuditLog } from "../db/audit-log.ts";
@@ -24,7 +25,12 @@ export async function expire(
 ): Promise<void> {
   await removeExpiredFiles({ DB: db, ASSETS }, now, maxRows);
   await pruneAuditLog(db, now - dayMs * auditDays({ ...(AUDIT_DAYS !== undefined && { AUDIT_DAYS }) }), maxRows);
-  await deleteExpired(db, now, { before: now - expiredMs, charactersBefore: now - characterMs }, maxRows);
+  await deleteExpired(
+    db,
+    now,
+    { invitationsBefore: now - expiredMs, eventsBefore: now - 1_000 * recordSeconds, charactersBefore: now - characterMs },
+    maxRows,
+  );
   const place = (await readJob<SumsPlace>(db, "sums")) ?? { month: await firstMonth(db, now), after: "" };
   const next = toMonth(place.month + 32 * 86_400_000);
   if (next > now - dailyMs) return;

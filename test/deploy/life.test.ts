@@ -70,7 +70,7 @@ test("the first deployment creates all resources, generates an image with the sa
   expect(bucket.rules).toEqual(
     (
       [
-        ["assets", "one-day", 1],
+        ["assets", "2-days", 2],
         ["inputs", "one-day", 1],
         ["files", "8-days", 8],
       ] as const
@@ -204,12 +204,18 @@ INSERT INTO added DEFAULT VALUES;
     join(cloud.checkout, "src/worker.ts"),
     '\nexport { TokenObject as AddedObject } from "./tasks/object/token-object.ts";\n',
   );
+  // The bucket has the rules of a release whose results lived for another time, and one of the operator.
+  const bucket = cloud.account.buckets.get("gateway-assets")!;
+  const wanted = bucket.rules;
+  const own = { id: "30-days-exports", enabled: true, conditions: { prefix: "exports/" } };
+  bucket.rules = [own, { id: "one-day-assets", enabled: true, conditions: { prefix: "assets/" } }];
   cloud.api.calls.length = 0;
   const { code, output } = await cloud.npm("deploy", ["--yes"], cloud.proxied);
   expect([code, output]).toEqual([0, expect.stringContaining("apply the migration 9000_test.sql to gateway")]);
   expect(output).toContain("add AddedObject to gateway: earlier releases cannot be deployed after that (roll forward only)");
   expect(cloud.account.workers.get("gateway")!.classes).toContain("AddedObject");
   expect(existsSync(left)).toBe(false);
+  expect(bucket.rules).toEqual([own, ...wanted]);
   expect(cloud.front.hosts.filter((host) => host === "api.cloudflare.test:443").length).toBeGreaterThan(10);
   const [id = ""] = cloud.account.databases.keys();
   expect(await cloud.runtime.query(id, "SELECT count(*) AS applied FROM d1_migrations WHERE name = '9000_test.sql'")).toMatchObject([

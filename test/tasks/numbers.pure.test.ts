@@ -2,23 +2,33 @@
 
 import { expect, test } from "vitest";
 import performance from "../../docs/performance.md?raw";
+import architecture from "../../docs/architecture.md?raw";
+import readme from "../../README.md?raw";
+import security from "../../SECURITY.md?raw";
 import { dollars, rows as rowsOf } from "../../scripts/support/operations.ts";
-import { assetSeconds, recordSeconds } from "../../src/base/life-times.ts";
+import { fileLife, inWords, listInWords, recordLife } from "../../scripts/support/time-words.ts";
+import { maxUnknown } from "../../src/api/request/strangers.ts";
 import { maxImageBytes } from "../../src/catalog/fields.ts";
-import { deadlineSeconds } from "../../src/catalog/models.ts";
+import { deadlineSeconds, pollSeconds } from "../../src/catalog/models.ts";
+import { maxPrompt } from "../../src/catalog/schemas.ts";
+import agentsGuide from "../../src/console/site/docs/agents.md?raw";
+import batchesGuide from "../../src/console/site/docs/batches.md?raw";
 import deliveryGuide from "../../src/console/site/docs/delivery.md?raw";
+import errorsGuide from "../../src/console/site/docs/errors.md?raw";
+import idempotencyGuide from "../../src/console/site/docs/idempotency.md?raw";
+import imagesGuide from "../../src/console/site/docs/images.md?raw";
+import indexGuide from "../../src/console/site/docs/index.md?raw";
 import limitsGuide from "../../src/console/site/docs/limits.md?raw";
+import openaiGuide from "../../src/console/site/docs/openai.md?raw";
+import tasksGuide from "../../src/console/site/docs/tasks.md?raw";
+import videosGuide from "../../src/console/site/docs/videos.md?raw";
 import webhooksGuide from "../../src/console/site/docs/webhooks.md?raw";
+import description from "../../src/console/site/openapi.json?raw";
 import { deliveryDelaysMs } from "../../src/tasks/transitions/delivery.ts";
-import { retryDelaysMs } from "../../src/tasks/transitions/receiver-calls.ts";
+import { callTimeoutMs, retryDelaysMs } from "../../src/tasks/transitions/receiver-calls.ts";
+import { claimMs } from "../../src/tasks/transitions/task.ts";
 import settings from "../../wrangler.toml?raw";
 import { expected } from "../support/counts.ts";
-
-/** `1 hour`, `30 seconds`, as guides write a time. */
-function inWords(ms: number): string {
-  const [size, unit] = ms >= 3_600_000 ? [3_600_000, "hour"] : ms >= 60_000 ? [60_000, "minute"] : [1_000, "second"];
-  return `${ms / size} ${unit}${ms === size ? "" : "s"}`;
-}
 
 /** The cells of a table's rows by the first one. */
 const readTable = (page: string) =>
@@ -27,8 +37,7 @@ const readTable = (page: string) =>
   );
 
 test("the guide of webhooks names every delay between attempts", () => {
-  const delays = retryDelaysMs.map(inWords);
-  expect(webhooksGuide).toContain(`tries again after ${delays.slice(0, -1).join(", ")} and ${delays.at(-1)}, then stops`);
+  expect(webhooksGuide).toContain(`tries again after ${listInWords(retryDelaysMs)}, then stops`);
 });
 
 test("the queue repeats a budget alert as often as a webhook is repeated", () => {
@@ -48,8 +57,48 @@ test("the guide of limits has the deadline of each kind, the lifetimes, and the 
   expect(rows.get("a video, a remix or another file")).toEqual([`${deadlineSeconds.video} seconds`]);
   expect([deadlineSeconds.remix, deadlineSeconds.file]).toEqual([deadlineSeconds.video, deadlineSeconds.video]);
   expect(rows.get("an image")?.[0]).toContain(`${maxImageBytes / 1024 / 1024} MiB`);
-  expect(rows.get("URL of a file")?.[0]).toMatch(new RegExp(`^${assetSeconds / 3600} hours `));
-  expect(rows.get("record of a task, its receipt")?.[0]).toMatch(new RegExp(`^${recordSeconds / 86_400} days `));
+  expect(rows.get("prompt")).toEqual([`${maxPrompt.image} characters for images, ${maxPrompt.video} for videos`]);
+  expect(rows.get("idempotency key")).toEqual([inWords(claimMs)]);
+  expect(rows.get("URL of a file")?.[0]).toMatch(new RegExp(`^${fileLife} `));
+  expect(rows.get("record of a task, its receipt")?.[0]).toMatch(new RegExp(`^${recordLife} `));
+});
+
+test.each([
+  ["index.md", indexGuide, `download the files within ${fileLife}.`, `works for ${fileLife}:`],
+  [
+    "tasks.md",
+    tasksGuide,
+    `the files are ready for ${fileLife} `,
+    `A task is kept for ${recordLife} after its end`,
+    `of the last ${recordLife}, oldest first`,
+  ],
+  ["batches.md", batchesGuide, `Files are deleted after ${fileLife}, like those of every task`],
+  ["delivery.md", deliveryGuide, `stay at the gateway for ${fileLife} as usual`],
+  ["errors.md", errorsGuide, `the file's ${fileLife} are over`],
+  ["openai.md", openaiGuide, `name the images by URL, valid for ${fileLife};`],
+  ["images.md", imagesGuide, `1 to ${maxPrompt.image} characters`],
+  ["videos.md", videosGuide, `\`prompt\` is 1 to ${maxPrompt.video} characters.`],
+  ["idempotency.md", idempotencyGuide, `For ${inWords(claimMs)}, the same key`],
+  ["agents.md", agentsGuide, `the same call within ${inWords(claimMs)} is one task`],
+  [
+    "/openapi.json",
+    description,
+    `Without a 2xx within ${inWords(callTimeoutMs)} it is sent again after ${listInWords(retryDelaysMs)}.`,
+    `For ${inWords(claimMs)} the same key`,
+  ],
+  ["README.md", readme, `downloads the files within ${fileLife}`],
+  ["architecture.md", architecture, `deletes the files after ${fileLife}`],
+  ["SECURITY.md", security, `| ${fileLife}, deleted within a minute |`, `| ${recordLife} after its end;`],
+])("%s has the times and limits of the code", (_, page, ...sentences) => {
+  for (const sentence of sentences) expect(page).toContain(sentence);
+});
+
+test("the guide of tasks has the pause between status queries of each kind", () => {
+  const { image, character, video, remix, file } = pollSeconds;
+  expect(tasksGuide).toContain(
+    `\`Retry-After\`: ${image} seconds for images, ${character} for characters, ${video} for videos and remixes`,
+  );
+  expect([remix, file]).toEqual([video, video]);
 });
 
 test("each rate limit is the same in its binding, in the variable that headers show, and in the guide of limits", () => {
@@ -65,6 +114,8 @@ test("each rate limit is the same in its binding, in the variable that headers s
     ["reads, dry runs", "READS"],
   ] as const)
     expect(guide.get(row)).toEqual(["", "ACCOUNT_", "TOKEN_"].map((whose) => bindings.get(whose + kind)));
+  expect(bindings.get("UNKNOWN_KEYS")).toBe(`${maxUnknown}`);
+  expect(limitsGuide).toContain(`An address that sends ${maxUnknown} unknown keys in a minute`);
 });
 
 test("the prices of tasks and chats are those of the counts that tests expect", () => {

@@ -1,5 +1,7 @@
 /** Shared by the examples: ids, times, signed URLs, pages of lists. */
 
+import { assetSeconds } from "../../../src/base/life-times.ts";
+
 export const ids = {
   image: "task_3FKqS2mV0bWmXv7oLz5R1AqY8tGd4nJ6cHu9eKpZx0E",
   video: "task_Vx81LmQ0sTzR4kWb7yHc2pNe5uJg9aDf3iKo6tXw8QA",
@@ -13,7 +15,7 @@ export const ids = {
 const base = "https://gateway.example";
 export const created = 1_795_305_600;
 export const ended = created + 14;
-export const expires = ended + 86_400;
+export const expires = ended + assetSeconds;
 const signed = `?expires=${expires}&digest=47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU&signature=kQ1cV8sWm3xZr6tYb0nLpJ4hGf7dAe2uKi5oRq9wXzM`;
 
 export const urls = {

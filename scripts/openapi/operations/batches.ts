@@ -4,6 +4,7 @@ import { batch, batchList, batchResult } from "../../../src/api/schema/batches.t
 import { newBatch } from "../../../src/api/schema/bodies.ts";
 import { pageQuery } from "../../../src/api/schema/queries.ts";
 import { answer, tagged } from "../definition.ts";
+import { fileLife, recordLife } from "../../support/time-words.ts";
 
 const runningBatch = {
   id: "batch_3FKqS2mV0bWmXv7oLz5R1AqT8yHc4uJd9eKf0gLh2iM",
@@ -52,8 +53,7 @@ export const batches = tagged("batches", {
   "GET /v1/batches": {
     id: "listBatches",
     summary: "List batches",
-    description:
-      "The account's batches, newest first; for a member's key the member's own ones. A batch is kept for seven days after its end.",
+    description: `The account's batches, newest first; for a member's key the member's own ones. A batch is kept for ${recordLife} after its end.`,
     query: pageQuery(),
     answers: { 200: answer("A page of batches.", batchList, { batches: { object: "list", data: [runningBatch], has_more: false } }) },
   },
@@ -99,7 +99,8 @@ export const batches = tagged("batches", {
     id: "getBatchFiles",
     summary: "Download the files of a batch",
     description:
-      "One ZIP archive of the files of the lines that have completed, also while the batch runs. A file is called like the line's `custom_id` (characters that file names cannot have become `_`); several files of a line are numbered. Files that are deleted already, 24 hours after their task's end, are left out.",
+      "One ZIP archive of the files of the lines that have completed, also while the batch runs. A file is called like the line's `custom_id` (characters that file names cannot have become `_`); several files of a line are numbered. " +
+      `Files that are deleted already, ${fileLife} after their task's end, are left out.`,
     answers: {
       200: { description: "The archive, uncompressed, as a stream.", headers: ["cache-control"], content: { "application/zip": {} } },
     },

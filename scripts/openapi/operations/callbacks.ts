@@ -4,6 +4,7 @@ import { eventList, taskCallback, webhook, webhookSecret, webhookTest } from "..
 import { webhookChange } from "../../../src/api/schema/bodies.ts";
 import { eventsQuery } from "../../../src/api/schema/queries.ts";
 import { answer, tagged } from "../definition.ts";
+import { recordLife } from "../../support/time-words.ts";
 import * as example from "../examples/index.ts";
 
 const endpoint = { url: "https://shop.example/hooks/videos" };
@@ -70,7 +71,8 @@ export const callbacks = tagged("webhooks", {
     id: "listEvents",
     summary: "List ended tasks",
     description:
-      "Tasks of the last seven days in the order in which they ended, oldest first. Continue after the last `id` to miss none. `wait` holds an empty answer.",
+      `Tasks of the last ${recordLife} in the order in which they ended, oldest first. ` +
+      "Continue after the last `id` to miss none. `wait` holds an empty answer.",
     query: eventsQuery(),
     answers: { 200: answer("A page of events.", eventList, { events: example.page(example.event) }) },
     errors: ["too_many_waits"],

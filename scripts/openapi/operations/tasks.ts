@@ -5,6 +5,7 @@ import { statusQuery, tasksQuery } from "../../../src/api/schema/queries.ts";
 import { answer, type Examples, notModified, tagged, type Untagged } from "../definition.ts";
 import type { ZodMiniType } from "zod/mini";
 import * as example from "../examples/index.ts";
+import { recordLife } from "../../support/time-words.ts";
 
 /** The three status queries differ only in their view. */
 const status = (id: string, summary: string, description: string, schema: ZodMiniType, examples: Examples): Untagged => ({
@@ -27,7 +28,8 @@ export const tasks = tagged("tasks", {
     id: "listTasks",
     summary: "List tasks",
     description:
-      "The account's tasks, newest first. A record is kept for seven days after the task's end. While `has_more` is true, the next page has " +
+      `The account's tasks, newest first. A record is kept for ${recordLife} after the task's end. ` +
+      "While `has_more` is true, the next page has " +
       "`next_after` as its `after` if there is one, else the last row's `id`.",
     query: tasksQuery(),
     answers: { 200: answer("A page of tasks.", taskList, { tasks: example.page(example.completedImage) }) },

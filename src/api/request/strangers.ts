@@ -8,7 +8,7 @@ import { toNetwork } from "../../net/ip-address.ts";
 import { wholeRequest } from "./origin.ts";
 
 /** Unknown keys of one address in a minute, equal to the binding UNKNOWN_KEYS in wrangler.toml. */
-const maxUnknown = 60;
+export const maxUnknown = 60;
 const maxEntries = 10_000;
 
 /** What one address has sent to this isolate in the current minute. */

@@ -37,7 +37,7 @@ export default {
     not_found_hint: "The address may be mistyped, or what it showed has been deleted.",
     file_gone: "This link no longer works.",
     file_gone_hint:
-      "Files are kept for 24 hours, and can be opened only by their whole link. The task's page has a fresh one while the file exists.",
+      "Files are kept for {file_hours} hours, and can be opened only by their whole link. The task's page has a fresh one while the file exists.",
     failed: "Something went wrong. Try again later.",
     forbidden: "This form was not sent from this site. Open the page again.",
     no_account: "There is no account that you may open. Open the link of an invitation, or ask the operator for access.",
@@ -101,7 +101,7 @@ export default {
     not_found: "此页面不存在。",
     not_found_hint: "地址可能有误，或其内容已被删除。",
     file_gone: "此链接已失效。",
-    file_gone_hint: "文件保留 24 小时，并且只能通过完整链接打开。文件仍在时，任务页面会提供新的链接。",
+    file_gone_hint: "文件保留 {file_hours} 小时，并且只能通过完整链接打开。文件仍在时，任务页面会提供新的链接。",
     failed: "出现了问题。请稍后再试。",
     forbidden: "此表单并非从本网站发送。请重新打开页面。",
     no_account: "没有您可以打开的账户。请打开邀请中的链接，或向运营方申请访问权限。",
@@ -165,7 +165,8 @@ export default {
     not_found: "이 페이지는 존재하지 않습니다.",
     not_found_hint: "주소가 잘못되었거나 내용이 삭제되었을 수 있습니다.",
     file_gone: "이 링크는 더 이상 작동하지 않습니다.",
-    file_gone_hint: "파일은 24시간 동안 보관되며 전체 링크로만 열 수 있습니다. 파일이 남아 있으면 작업 페이지에 새 링크가 있습니다.",
+    file_gone_hint:
+      "파일은 {file_hours}시간 동안 보관되며 전체 링크로만 열 수 있습니다. 파일이 남아 있으면 작업 페이지에 새 링크가 있습니다.",
     failed: "문제가 발생했습니다. 나중에 다시 시도하세요.",
     forbidden: "이 양식은 이 사이트에서 보낸 것이 아닙니다. 페이지를 다시 여세요.",
     no_account: "열 수 있는 계정이 없습니다. 초대 링크를 열거나 운영자에게 접근 권한을 요청하세요.",
@@ -230,7 +231,7 @@ export default {
     not_found_hint: "アドレスが間違っているか、内容が削除された可能性があります。",
     file_gone: "このリンクは使えなくなりました。",
     file_gone_hint:
-      "ファイルは 24 時間保存され、完全なリンクでのみ開けます。ファイルが残っていれば、タスクのページに新しいリンクがあります。",
+      "ファイルは {file_hours} 時間保存され、完全なリンクでのみ開けます。ファイルが残っていれば、タスクのページに新しいリンクがあります。",
     failed: "問題が発生しました。後でもう一度お試しください。",
     forbidden: "このフォームはこのサイトから送信されたものではありません。ページを開き直してください。",
     no_account: "利用できるアカウントがありません。招待のリンクを開くか、運営者にアクセスを依頼してください。",

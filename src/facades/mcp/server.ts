@@ -1,6 +1,7 @@
 /** One MCP server for one request: lists the tools, runs them, and implements the tasks extension. */
 
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Tool as ProtocolTool } from "@modelcontextprotocol/server";
+import { assetSeconds } from "../../base/life-times.ts";
 import { ApiRefusal } from "./errors.ts";
 import { requireKnown } from "./arguments.ts";
 import type { Caller, Context } from "./context.ts";
@@ -10,7 +11,7 @@ import { tools } from "./tools.ts";
 const instructions = `Generates images and videos. A generate tool submits a task and waits for it; when it returns before the end, call
 wait_for_task with the task_id. Each task costs balance units: estimate returns the price beforehand, max_cost limits it, failed tasks cost
 nothing. The same call with the same arguments is made and paid once; give variation another value to make it again. File links expire
-after 24 hours.`.replaceAll("\n", " ");
+after ${assetSeconds / 3_600} hours.`.replaceAll("\n", " ");
 
 /** A server whose tools use the permissions of `caller`. */
 export function createServer(caller: Caller): Server {
