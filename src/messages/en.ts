@@ -125,7 +125,7 @@ export default {
   bad_origin: "must be an origin: https://example.com",
   bad_stripe_signature: "is not a signature of this webhook by Stripe, or is older than five minutes",
   payment_step: "must be a multiple of {step}",
-  payment_range: "must be from {min} to {max}",
+  not_between: "must be from {min} to {max}",
   payment_unlimited: "adds nothing: the account's quota is unlimited",
   bad_date: "must be a date: YYYY-MM-DD",
   before_from: "must not be before from",

@@ -127,7 +127,7 @@ export default {
   bad_origin: "オリジンでなければなりません：https://example.com",
   bad_stripe_signature: "この Webhook に対する Stripe の署名ではないか、5 分より古いものです",
   payment_step: "{step} の倍数でなければなりません",
-  payment_range: "{min} 以上 {max} 以下でなければなりません",
+  not_between: "{min} 以上 {max} 以下でなければなりません",
   payment_unlimited: "追加されるものがありません：アカウントには上限がありません",
   bad_date: "日付でなければなりません：YYYY-MM-DD",
   before_from: "from より前にはできません",

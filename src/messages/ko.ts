@@ -124,7 +124,7 @@ export default {
   bad_origin: "오리진이어야 합니다: https://example.com",
   bad_stripe_signature: "이 웹훅에 대한 Stripe의 서명이 아니거나 5분보다 오래되었습니다",
   payment_step: "{step}의 배수여야 합니다",
-  payment_range: "{min} 이상 {max} 이하여야 합니다",
+  not_between: "{min} 이상 {max} 이하여야 합니다",
   payment_unlimited: "추가되는 것이 없습니다: 계정에 한도가 없습니다",
   bad_date: "날짜여야 합니다: YYYY-MM-DD",
   before_from: "from보다 앞설 수 없습니다",

@@ -123,7 +123,7 @@ export default {
   bad_origin: "必须是不含路径的源：https://example.com",
   bad_stripe_signature: "不是 Stripe 对此 Webhook 的签名，或早于五分钟前",
   payment_step: "必须是 {step} 的倍数",
-  payment_range: "必须介于 {min} 与 {max} 之间",
+  not_between: "必须介于 {min} 与 {max} 之间",
   payment_unlimited: "不会增加任何额度：账户额度不受限制",
   bad_date: "必须是日期：YYYY-MM-DD",
   before_from: "不能早于 from",

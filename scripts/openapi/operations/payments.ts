@@ -24,7 +24,7 @@ export const payments = tagged("account", {
       }),
     },
     errors: ["not_found"],
-    violation: { param: "amount", rule: "payment_range", values: { min: 5, max: 2000 } },
+    violation: { param: "amount", rule: "not_between", values: { min: 5, max: 2000 } },
   },
   "POST /payments/stripe": {
     id: "receiveStripeEvent",

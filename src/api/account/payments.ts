@@ -28,7 +28,7 @@ export async function createPayment(c: AppContext): Promise<Response> {
     return answer(c, { object: "payment", id: made.id, amount: toUnits(made.amount), url: made.url, ...seconds }, 201);
   }
   if (made.refused === "step") throw invalid("amount", "payment_step", { step: made.step });
-  if (made.refused === "range") throw invalid("amount", "payment_range", { min: made.min, max: made.max });
+  if (made.refused === "range") throw invalid("amount", "not_between", { min: made.min, max: made.max });
   if (made.refused === "unlimited") throw invalid("amount", "payment_unlimited");
   if (made.refused === "too_many") throw new ApiError("rate_limit_exceeded", { retryAfter: 3600 });
   throw new ApiError("not_found");

@@ -5,6 +5,7 @@ import type * as z from "zod/mini";
 import { toViolations } from "../../catalog/parse.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import type { Span } from "../../db/usage.ts";
+import { toDate } from "../schema/queries.ts";
 
 /** The parameters of a request's query, checked; unknown ones are ignored. Throws 400, also for a known one that is repeated. */
 export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): z.output<T> {
@@ -29,8 +30,14 @@ const defaultDays = 30;
 export function toSpan({ from, to }: { from?: number | undefined; to?: number | undefined }, maxDays: number): Span {
   const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
   const first = from ?? last - (defaultDays - 1) * dayMs;
+  const isTooLong = last - first >= maxDays * dayMs;
+  // A caller who gave only `from` is told about that.
+  if (to === undefined && (last < first || isTooLong)) {
+    const [minimum, maximum] = [toDate(last - (maxDays - 1) * dayMs), toDate(last)];
+    throw invalid("from", "not_between", { min: minimum, max: maximum }, { minimum, maximum });
+  }
   if (last < first) throw invalid("to", "before_from");
-  if (last - first >= maxDays * dayMs) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
+  if (isTooLong) throw invalid("to", "too_many_days", { maximum: maxDays - 1 }, { maximum: maxDays - 1 });
   return { first, last };
 }
 

@@ -183,6 +183,9 @@ test("an invalid query parameter is refused with its name", async () => {
     ["to=2026-1-1", "to"],
     ["from=2026-03-02&to=2026-03-01", "to"],
     ["from=2026-01-01&to=2026-04-03", "to"],
+    // What the caller gave is named.
+    ["from=2999-01-01", "from"],
+    ["from=2001-01-01", "from"],
     ["group_by=kind", "group_by"],
     ["format=xml", "format"],
     ["from=2026-01-01&from=2026-01-02", "from"],
