@@ -44,9 +44,12 @@ export function changeText(language: Language, share: number): string {
   return share === 0 ? text : `${share > 0 ? "+" : "−"}${text}`;
 }
 
-/** Plain digits for forms and programs: `0.000001`. */
-export const decimal = (millionths: number) =>
-  `${Math.floor(millionths / 1e6)}.${String(millionths % 1e6).padStart(6, "0")}`.replace(/\.?0+$/, "");
+/** Plain digits for forms and programs: `0.000001`, `-2.5`. */
+export function decimal(millionths: number): string {
+  const size = Math.abs(millionths);
+  const digits = `${Math.floor(size / 1e6)}.${String(size % 1e6).padStart(6, "0")}`.replace(/\.?0+$/, "");
+  return millionths < 0 ? `-${digits}` : digits;
+}
 
 /** A typed quota in millionths: null for no limit, undefined for invalid text. */
 export function parseQuota(text: string): number | null | undefined {

@@ -114,19 +114,21 @@ test("credits and debits have pages and a CSV file", async () => {
   await env.DB.batch(
     Array.from({ length: 51 }, (_, at) => env.DB.prepare(row).bind(id, Date.now(), 1e6 * at, 1e6 * (at + 1), `credit ${at + 1} of 51`)),
   );
+  await env.DB.prepare(row).bind(id, Date.now(), 51e6, 48.5e6, "-refund of 2.50").run();
   const first = await browser.read(page);
   expect(first).toContain("credit 51 of 51");
-  expect(first).not.toContain("credit 1 of 51");
+  expect(first).not.toContain("credit 2 of 51");
   const older = /href="(\/console\/billing\?moved=\d+)"/.exec(first)?.[1] ?? "none";
   const second = await browser.read(older);
-  expect(second).toContain("credit 1 of 51");
+  expect(second).toContain("credit 2 of 51");
   expect(second).not.toContain("credit 51 of 51");
   const file = await browser.ask(`${page}/credits.csv`);
   expect(file.headers.get("content-disposition")).toContain("credits-");
   const lines = (await file.text()).trim().split("\r\n");
-  expect(lines).toHaveLength(52);
+  expect(lines).toHaveLength(53);
   expect(lines[0]).toBe("date,what,reason,added,quota");
-  expect(lines[1]).toMatch(/^20[^,]+Z,operator,credit 51 of 51,1,51$/);
+  expect(lines[1]).toMatch(/^20[^,]+Z,operator,'-refund of 2\.50,-2\.5,48\.5$/);
+  expect(lines[2]).toMatch(/^20[^,]+Z,operator,credit 51 of 51,1,51$/);
 });
 
 test("a refund and a dispute are named in the list", async () => {

@@ -7,9 +7,8 @@ import { useAround } from "./context.ts";
 export const Money = ({ millionths }: { millionths: number | null }) => {
   const { language, t, unit } = useAround();
   if (millionths === null) return <>{t("unlimited")}</>;
-  const sign = millionths < 0 ? "-" : "";
   return (
-    <data class="num" value={`${sign}${decimal(Math.abs(millionths))}`} title={exactAmount(language, unit, millionths)}>
+    <data class="num" value={decimal(millionths)} title={exactAmount(language, unit, millionths)}>
       {roundedAmount(language, unit, millionths)}
     </data>
   );
