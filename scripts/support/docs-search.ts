@@ -17,10 +17,11 @@ const entities: Record<string, string> = {
   "&gt;": ">",
 };
 
-/** The words of HTML without markup, code and buttons. */
+/** The words of HTML without markup, code and buttons. Parts of a line, such as links, add no spaces to it. */
 const toWords = (html: string) =>
   html
-    .replace(/<div class="code"[^]*?<\/pre>(<\/div>)+/g, " ")
+    .replace(/<(label|button|pre)\b[^]*?<\/\1>/g, " ")
+    .replace(/<\/?(?:a|b|code|em|i|span|strong)\b[^>]*>/g, "")
     .replace(/<[^>]+>/g, " ")
     .replace(/&#?\w+;/g, (entity) => entities[entity] ?? " ")
     .replace(/\{\{\w+\}\}/g, " ")

@@ -15,6 +15,13 @@ test("docs-index.txt is what `npm run generate` would write", async () => {
   expect(index).toBe(await docsSearch(await renderDocs()));
 });
 
+test("the search index has the words of pages as they are read, and no code", async () => {
+  const { storedFields } = JSON.parse(await docsSearch(await renderDocs())) as { storedFields: Record<string, { text: string }> };
+  const texts = Object.values(storedFields).map(({ text }) => text);
+  expect(texts.some((text) => text.includes("at least as long as Retry-After (errors)."))).toBe(true);
+  for (const text of texts) expect(text).not.toMatch(/console\.log\(|print\(|await gateway\./);
+});
+
 test("every Markdown file is a page, except the request of the landing page", async () => {
   const files = (await readdir(new URL("docs/", site)))
     .filter((file) => file !== "landing.md")
