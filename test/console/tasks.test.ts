@@ -1,5 +1,6 @@
 /** An account's tasks in the console: the gallery, a task's page, and its actions. */
 
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { png } from "../media/images.ts";
@@ -8,6 +9,7 @@ import {
   asAdmin,
   readBalance,
   call,
+  cancel,
   complete,
   deliver,
   finish,
@@ -17,6 +19,7 @@ import {
   submit,
   unique,
 } from "../support/gateway.ts";
+import { openStub } from "../support/faults.ts";
 import { Browser, shown } from "./support.ts";
 
 holdTime();
@@ -170,6 +173,14 @@ test("a failed task says what to do, where to read about it, and what to copy", 
   expect(await browser.read("/console")).toContain("The content violates the content policy.</span>");
 });
 
+const words = (html = "") =>
+  html
+    .replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+const figures = (text: string) => words(/<div class="stats sm">(.*?)<\/div>/s.exec(text)?.[1]);
+const legend = (text: string) => words(/<ul class="legend push">(.*?)<\/ul>/s.exec(text)?.[1]);
+
 test("where the time went: callers see its steps, admins every provider that was asked, with its cost", async () => {
   const { browser, account } = await person();
   const prompt = unique();
@@ -177,18 +188,12 @@ test("where the time went: callers see its steps, admins every provider that was
   await deliver(id);
   vi.setSystemTime(Date.now() + 3_000);
   await finish(account, id);
-  const words = (html = "") =>
-    html
-      .replace(/<[^>]*>/g, " ")
-      .replace(/\s+/g, " ")
-      .trim();
   const section = (text: string) => words(/<ol class="fall">(.*?)<\/ol>/s.exec(text)?.[1]);
   const text = await browser.read(`/console/tasks/${id}`);
   expect(section(text)).toMatch(/^0 s [\d. s]+Waited \d+ ms Being made [\d.]+ (s|ms)/);
   // Four figures, and one bar a kind in the legend.
-  const figures = words(/<div class="stats sm">(.*?)<\/div>/s.exec(text)?.[1]);
-  expect(figures).toMatch(/Ended [\d.]+ s typical 15 s Attempts 1 no other was needed Charged \$0\.03 \$0\.00 returned/);
-  expect(words(/<ul class="legend push">(.*?)<\/ul>/s.exec(text)?.[1])).toBe("Gateway Being made");
+  expect(figures(text)).toMatch(/Ended [\d.]+ s typical 15 s Attempts 1 no other was needed Charged \$0\.03 \$0\.00 returned/);
+  expect(legend(text)).toBe("Gateway Being made");
   expect(text).not.toMatch(/sandbox ·|· sandbox|<th scope="row">sandbox|Attempts<\/h2>/);
   await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { admin: true } });
   const own = await browser.read(`/console/tasks/${id}`);
@@ -197,6 +202,35 @@ test("where the time went: callers see its steps, admins every provider that was
   const operated = await browser.read(`/console/admin/accounts/${account.id}/tasks/${id}`);
   expect(section(operated)).toContain("1 · sandbox");
   expect(operated).not.toContain(prompt);
+});
+
+test("a cancelled task has no failed step; its page says what it cost, and names no provider that was not asked", async () => {
+  const { browser, account } = await person();
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { admin: true } });
+  const [early, running, made] = [await image(account), await image(account), await image(account)];
+  await cancel(account, early);
+  await deliver(running);
+  await cancel(account, running);
+  await runInDurableObject(openStub(made), (object) => {
+    const configured = object as unknown as { env: Env };
+    configured.env = { ...configured.env, CANCEL_CHARGE: "full" };
+  });
+  await deliver(made);
+  await pass(made, 2); // the provider has generated it: it waits to be collected
+  await cancel(account, made);
+  const [waited, stopped, charged] = [
+    await browser.read(`/console/tasks/${early}`),
+    await browser.read(`/console/tasks/${running}`),
+    await browser.read(`/console/tasks/${made}`),
+  ];
+  expect([legend(waited), legend(stopped), legend(charged)]).toEqual(["Gateway", "Gateway Being made", "Gateway Being made"]);
+  expect(figures(waited)).toContain("Attempts 0 not asked Charged");
+  expect(waited).not.toContain('<th scope="row">sandbox</th>');
+  expect(words(await browser.read(`/console/admin/accounts/${account.id}/tasks/${early}`))).toMatch(/Routes sandbox · imgA-4 · not tried/);
+  expect(stopped).toMatch(/<th scope="row">sandbox<\/th>.*?Cancelled/s);
+  for (const text of [waited, stopped]) expect(text).toContain("Nothing was charged: $0.03 was returned.");
+  expect(charged).toContain("Charged: $0.03");
+  for (const wrong of ["Nothing was charged", "Money returned"]) expect(charged).not.toContain(wrong);
 });
 
 test("expired files and the actions that need them are not on the pages", async () => {

@@ -16,9 +16,9 @@ import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
-import { shownStatus, StatusPill, statusWord } from "../parts/status.tsx";
+import { StatusPill } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
-import { Attempts } from "../tasks/attempts.tsx";
+import { Attempts, readAttempt } from "../tasks/attempts.tsx";
 import { Waterfall } from "../tasks/waterfall.tsx";
 
 /** The account and the task in the path. */
@@ -51,7 +51,7 @@ async function show(c: ConsoleContext) {
         <ol class="listed">
           {task.submission.routes.map((route, at) => (
             <li>
-              {route.provider} · <code>{route.model}</code> · {describeFate(c, task, at)}
+              {route.provider} · <code>{route.model}</code> · {readAttempt(t, task, at)?.outcome ?? t("admin_route_next")}
             </li>
           ))}
         </ol>
@@ -99,16 +99,6 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
   ];
   if (task.charged !== undefined) rows.push([t("usage_charged"), <Money millionths={task.charged} />]);
   return rows;
-}
-
-/** The outcome of the route at an index: a task has one attempt for each route that it has tried, in their order. */
-function describeFate(c: ConsoleContext, task: Task, at: number): string {
-  const { t } = c.var;
-  const { attempts, route } = task;
-  const attempt = attempts[at];
-  if (attempt) return attempt.outcome;
-  if (at !== route) return t("admin_route_next");
-  return statusWord(t, shownStatus(task));
 }
 
 async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 400 | 404 = 200) {

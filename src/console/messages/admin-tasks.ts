@@ -35,7 +35,8 @@ export default {
     admin_again_hint: "Opening this page wakes the task's object, which sets a lost alarm again.",
     admin_end_task: "End the task",
     admin_end_ask: "End this task?",
-    admin_end_warning: "The task fails as cancelled, and the whole reservation is returned to the account.",
+    admin_end_warning:
+      "The task fails as cancelled. Its price is returned, or charged if CANCEL_CHARGE is full and its provider has accepted and cannot stop it.",
     admin_ended_already: "The task is final. Its settlement is retried until it succeeds.",
   },
   zh: {
@@ -71,7 +72,7 @@ export default {
     admin_again_hint: "打开此页面会唤醒任务的对象，丢失的定时器会重新设置。",
     admin_end_task: "结束任务",
     admin_end_ask: "结束此任务？",
-    admin_end_warning: "任务将以“已取消”失败，所预留的金额全部退回账户。",
+    admin_end_warning: "任务将以“已取消”失败。其价格会退回；若 CANCEL_CHARGE 为 full 且提供商已接受任务又无法停止，则照价扣费。",
     admin_ended_already: "任务已结束。结算会重试直到成功。",
   },
   ko: {
@@ -108,7 +109,8 @@ export default {
     admin_again_hint: "이 페이지를 열면 작업의 객체가 깨어나고, 유실된 알람이 다시 설정됩니다.",
     admin_end_task: "작업 끝내기",
     admin_end_ask: "이 작업을 끝낼까요?",
-    admin_end_warning: "작업은 취소로 실패 처리되고 예약된 금액은 계정에 모두 돌아갑니다.",
+    admin_end_warning:
+      "작업은 취소로 실패 처리됩니다. 가격은 반환되며, CANCEL_CHARGE가 full이고 제공자가 이미 수락해 멈출 수 없으면 청구됩니다.",
     admin_ended_already: "끝난 작업입니다. 정산은 성공할 때까지 다시 시도됩니다.",
   },
   ja: {
@@ -145,7 +147,8 @@ export default {
     admin_again_hint: "このページを開くとタスクのオブジェクトが起動し、失われたアラームが再設定されます。",
     admin_end_task: "タスクを終了",
     admin_end_ask: "このタスクを終了しますか？",
-    admin_end_warning: "タスクはキャンセルとして失敗し、予約額は全額アカウントに戻ります。",
+    admin_end_warning:
+      "タスクはキャンセルとして失敗します。料金は戻りますが、CANCEL_CHARGE が full で、プロバイダーが受け付けた作業を止められないときは請求されます。",
     admin_ended_already: "終了しています。精算は成功するまで再試行されます。",
   },
 };

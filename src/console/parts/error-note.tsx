@@ -52,17 +52,21 @@ export const CopyError = ({ code, status, message, request }: ErrorNoteProps & {
   );
 };
 
+/** A task that its caller cancelled has no fault to mend. */
 export const ErrorNote = ({ code, status, message, children }: ErrorNoteProps) => {
   const { t } = useAround();
+  const isCancelled = code === "cancelled";
   return (
-    <div class="note bad">
-      <Icon name="bad" />
+    <div class={isCancelled ? "note" : "note bad"}>
+      <Icon name={isCancelled ? "ban" : "bad"} />
       <div>
         <b>{message}</b>
-        <p>
-          {t(fixOf(code, status))} <a href="/docs/errors#every-code">{t("fix_read")}</a>{" "}
-          {code === "insufficient_quota" && <a href="/console/credit">{t("low_more")}</a>}
-        </p>
+        {!isCancelled && (
+          <p>
+            {t(fixOf(code, status))} <a href="/docs/errors#every-code">{t("fix_read")}</a>{" "}
+            {code === "insufficient_quota" && <a href="/console/credit">{t("low_more")}</a>}
+          </p>
+        )}
         <p class="meta">
           <code>{code}</code>
           {children !== undefined && <> · {children}</>}

@@ -176,7 +176,7 @@ export const HeadActions = ({ task, submission, amount, t }: Pick<ActionsProps, 
   const { error } = task;
   return (
     <div class="row push">
-      {error && <CopyError code={error.code} message={error.message} request={task.id} />}
+      {error && error.code !== "cancelled" && <CopyError code={error.code} message={error.message} request={task.id} />}
       <a class={error && !isRepeatable(submission) ? "btn primary" : "btn"} href={`/console/playground?from=${task.id}`}>
         <Icon name="pen" />
         {t("change_and_run")}

@@ -1,20 +1,36 @@
 /** The providers that were asked to do a task and what each bills, for admins: callers never see them. */
 
 import type { Task } from "../../tasks/record.ts";
+import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { attemptName } from "../../db/settled-sums.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { Pill, shownStatus, statusWord } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
+import type { Translate } from "../messages.ts";
 
 const tones = { queued: "", in_progress: "run", completed: "good", failed: "bad", cancelled: "" } as const;
 const icons = { queued: "clock", in_progress: "spin", completed: "ok", failed: "bad", cancelled: "ban" };
 
+/** The outcome of the route at an index; undefined if it was not asked, and `isCurrent` if its end is that of the task. */
+export function readAttempt(t: Translate, record: Task, at: number): { outcome: string; isCurrent: boolean } | undefined {
+  const status = shownStatus(record);
+  const attempt = record.attempts[at];
+  // Earlier work can become the current one again; its attempt says only why the next route was asked.
+  if (attempt && (at !== record.route || status === "failed")) return { outcome: attempt.outcome, isCurrent: false };
+  return at < countAttempts(record) ? { outcome: statusWord(t, status), isCurrent: true } : undefined;
+}
+
 export const Attempts = ({ record }: { record: Task }) => {
   const { t } = useAround();
-  const { attempts, route, submission } = record;
+  const { submission } = record;
   const status = shownStatus(record);
+  const asked = submission.routes.flatMap(({ provider, model }, at) => {
+    const attempt = readAttempt(t, record, at);
+    return attempt ? [{ provider, model, ...attempt }] : [];
+  });
+  if (asked.length === 0) return null;
   const costs = record.costs ?? {};
   const total = Object.values(costs).reduce((sum: number, cost) => sum + (cost ?? 0), 0);
   const cost = (at: number) => {
@@ -55,7 +71,7 @@ export const Attempts = ({ record }: { record: Task }) => {
           )
         }
       >
-        {submission.routes.slice(0, Math.max(route + 1, attempts.length)).map(({ provider, model }, at) => (
+        {asked.map(({ provider, model, outcome, isCurrent }, at) => (
           <tr>
             <td>{at + 1}</td>
             <th scope="row">{provider}</th>
@@ -63,11 +79,7 @@ export const Attempts = ({ record }: { record: Task }) => {
               <code class="id">{model}</code>
             </td>
             <td>
-              {attempts[at] ? (
-                <Pill icon="bad" tone="bad" text={attempts[at].outcome} />
-              ) : (
-                <Pill icon={icons[status]} tone={tones[status]} text={statusWord(t, status)} />
-              )}
+              <Pill icon={isCurrent ? icons[status] : "bad"} tone={isCurrent ? tones[status] : "bad"} text={outcome} />
             </td>
             <td class="num">{cost(at)}</td>
           </tr>

@@ -102,7 +102,7 @@ interface Moment {
 /** The timeline: the past and current steps of the task. */
 function listMoments(
   task: TaskData,
-  { createdAt, startedAt, finalAt, step, callback }: Task,
+  { createdAt, startedAt, finalAt, step, charged, callback }: Task,
   t: ReturnType<typeof useAround>["t"],
 ): Moment[] {
   const status = shownStatus(task);
@@ -115,7 +115,7 @@ function listMoments(
     ...(finalAt === undefined
       ? [{ at: Date.now(), tone: "run" as const, text: t(startedAt === undefined ? "waits_in_queue" : "being_made") }]
       : [{ at: finalAt, tone, text: statusWord(t, status), hint: t("after_seconds", { seconds }) }]),
-    ...(finalAt !== undefined && status !== "completed" && step.do !== "settle"
+    ...(finalAt !== undefined && charged === 0 && status !== "completed" && step.do !== "settle"
       ? [{ at: finalAt, tone: "good" as const, text: t("money_returned") }]
       : []),
     ...(callback?.state === "delivered" && last ? [{ at: last.at, tone: "good" as const, text: t("callback_delivered") }] : []),

@@ -14,7 +14,7 @@ import { ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
-import { StatusPill, shownStatus } from "../parts/status.tsx";
+import { StatusPill } from "../parts/status.tsx";
 import { CredentialScripts } from "../parts/credential.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
@@ -44,26 +44,14 @@ function nextRenewal(task: TaskData, { callback, delivery }: Task): "every 2s" |
 const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; record: Task }) => {
   const { t } = c.var;
   if (!task.error) return null;
-  const isCancelled = shownStatus(task) === "cancelled";
+  const { charged = 0 } = record;
   const cameBack = saysFree(task.error.code) ? "money_only_back" : "money_came_back";
-  const money = t(record.step.do === "settle" ? "money_comes_back" : cameBack, {
-    amount: formatAmount(c, record.submission.price),
-  });
-  if (!isCancelled)
-    return (
-      <ErrorNote code={task.error.code} message={task.error.message}>
-        {record.charged === 0 && money}
-      </ErrorNote>
-    );
   return (
-    <div class="note">
-      <Icon name="ban" />
-      <div>
-        <b>{task.error.message}</b>
-        <p>{money}</p>
-        <p class="meta">{task.error.code}</p>
-      </div>
-    </div>
+    <ErrorNote code={task.error.code} message={task.error.message}>
+      {charged > 0
+        ? `${t("cost_charged")}: ${formatAmount(c, charged)}`
+        : t(record.step.do === "settle" ? "money_comes_back" : cameBack, { amount: formatAmount(c, record.submission.price) })}
+    </ErrorNote>
   );
 };
 

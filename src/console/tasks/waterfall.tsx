@@ -2,8 +2,10 @@
 
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
+import { reasonText } from "../batches/state.tsx";
 import { useAround } from "../parts/context.ts";
 import { SectionHead } from "../parts/section-head.tsx";
+import { shownStatus } from "../parts/status.tsx";
 
 const width = 1000;
 /** A bar is never thinner than this, so that it is seen. */
@@ -28,7 +30,8 @@ export function spanText(language: string, ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
   if (seconds < 120) return `${seconds.toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
-  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  const whole = Math.round(seconds);
+  return `${Math.floor(whole / 60)} min${whole % 60 === 0 ? "" : ` ${whole % 60} s`}`;
 }
 
 /** A time on the axis, rounded so that its quarters differ: `0 s`, `0.43 s`, `13 s`, `1.5 min`. */
@@ -42,12 +45,19 @@ function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
   const { t } = useAround();
   const { createdAt, startedAt, readyAt, finalAt, status, attempts, submission, route, callback } = record;
   const end = finalAt ?? now;
-  const isFailed = status === "failed";
+  const isFailed = shownStatus(record) === "failed";
   const made = readyAt !== undefined && readyAt <= end ? readyAt : end;
   const work: Bar[] = [];
   if (startedAt !== undefined) {
     const look = isFailed ? "bad" : "run";
-    if (!isAdmin) work.push({ name: t("fall_made"), from: startedAt, to: made, look, cause: isFailed ? record.error : undefined });
+    if (!isAdmin)
+      work.push({
+        name: t("fall_made"),
+        from: startedAt,
+        to: made,
+        look,
+        cause: isFailed && record.error ? reasonText(t, record.error) : undefined,
+      });
     else {
       let from = startedAt;
       for (const [at, attempt] of attempts.entries()) {
