@@ -90,10 +90,13 @@ const inOneLine = (value: string | number) => String(value).replace(/[\p{Cc}\u20
 /** What every message may name: how long files and tasks are kept. */
 const lifeTimes: Record<string, number> = { file_hours: assetSeconds / 3_600, task_days: recordSeconds / 86_400 };
 
-/** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. */
+/** Returns the function `t(key, values)` of a language, which fills `{placeholders}`. `{days|day|days}` is the first word for one, else the second. */
 export const translator =
   (language: Language): Translate =>
   (key, values = {}) =>
-    tables[language][key].replace(/\{(\w+)\}/g, (whole, name: string) => inOneLine(values[name] ?? lifeTimes[name] ?? whole));
+    tables[language][key].replace(/\{(\w+)(?:\|(\w+)\|(\w+))?\}/g, (whole, name: string, one?: string, more?: string) => {
+      const value = values[name] ?? lifeTimes[name];
+      return one === undefined ? inOneLine(value ?? whole) : String(value) === "1" ? one : (more ?? "");
+    });
 
 export { type Language, chooseLanguage };

@@ -25,7 +25,7 @@ test("a table becomes a batch whose page follows it to its end; the failed line 
   expect(await page.locator("#batch .reels img").count()).toBe(2);
   expect(await page.locator("#batch").textContent()).toContain("2 of 3");
   await watch.look(page);
-  await page.getByRole("button", { name: /^Repeat these 1 · \$0\.03$/ }).click();
+  await page.getByRole("button", { name: /^Repeat 1 line · \$0\.03$/ }).click();
   await page.waitForURL((url) => url.href !== first && /\/batch_/.test(url.pathname));
   await page.getByRole("heading", { name: "Two fields (again)" }).waitFor();
   await page.locator('#batch .pill[data-s="good"]').waitFor({ timeout: 60_000 });

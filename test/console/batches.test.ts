@@ -247,10 +247,10 @@ test("failed lines are grouped by reason, downloaded, and repeated alone for the
   const html = await browser.read(path);
   for (const words of ["Invalid fields <b>1</b>", "Refused for content <b>1</b>", "misspelt", "shocking"]) expect(html).toContain(words);
   // A line that was refused when it was checked would be refused again.
-  expect(html).toContain("Repeat these 1 · $0.06");
+  expect(html).toContain("Repeat 1 line · $0.06");
   const invalid = await browser.read(`${path}?code=invalid_request`);
   expect(invalid).toContain(">misspelt<");
-  for (const words of [">shocking<", "Repeat these"]) expect(invalid).not.toContain(words);
+  for (const words of [">shocking<", "Repeat "]) expect(invalid).not.toContain(words);
   expect(await browser.read(`${path}/lines?status=failed&code=content_policy_violation`)).toMatch(/shocking/);
   const left = await (await browser.ask(`${path}/failed.jsonl`)).text();
   expect(left).toBe(`${JSON.stringify(lines[2])}\n`);
@@ -281,7 +281,7 @@ test("a cancelled batch goes on with the lines that were left, as a new batch wi
   await run(account, path);
   const html = await browser.read(path);
   expect(html).toContain("Cancelled <b>");
-  const [, count, price] = /Repeat these (\d) · \$([\d.]+)/.exec(html) ?? [];
+  const [, count, price] = /Repeat (\d) lines? · \$([\d.]+)/.exec(html) ?? [];
   expect(Number(price)).toBeCloseTo(0.03 * Number(count));
   expect(Number(count)).toBeGreaterThan(5);
   expect((await browser.ask(`${path}/cancel`)).headers.get("location")).toBe(path);
@@ -315,9 +315,9 @@ test("lines that a cancelled batch had not checked are sent again over the page 
   await call(`/v1/batches/${body.id}/cancel`, { key: account.key, method: "POST" });
   await run(account, path);
   const html = await browser.read(path);
-  expect(html).toContain("Check these 2 and their price");
+  expect(html).toContain("Check 2 lines and the price");
   expect(html).toContain("2 of them were not checked");
-  for (const words of ["$0.00 </", "Repeat these", "all lines cost"]) expect(html).not.toContain(words);
+  for (const words of ["$0.00 </", "Repeat ", "all lines cost"]) expect(html).not.toContain(words);
   const { body: ended } = await call(`/v1/batches/${body.id}`, { key: account.key });
   expect([ended.status, ended.cost.expected, ended.cost.charged]).toEqual(["cancelled", undefined, 0]);
   expect(valueOf(html, "price")).toBe("");

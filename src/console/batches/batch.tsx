@@ -36,14 +36,16 @@ const shownResults = 8;
 const Work = ({ batch }: { batch: Batch }) => {
   const { t, language } = useAround();
   const { completed, failed, running, queued, total } = batch.counts;
-  const done = completed + failed;
+  const ended = completed + failed;
+  // Once it has ended, the share stands beside the lines that are done.
+  const share = total === 0 ? 0 : (hasEnded(batch) ? completed : ended) / total;
   const elapsed = Date.now() / 1000 - batch.created_at;
-  const perMinute = elapsed > 0 ? Math.round((60 * done) / elapsed) : 0;
+  const perMinute = elapsed > 0 ? Math.round((60 * ended) / elapsed) : 0;
   const time = batch.estimated_time;
   return (
     <>
       <div class="sub">
-        <b class="big num">{percentText(language, total === 0 ? 0 : Math.floor((100 * done) / total) / 100)}</b>
+        <b class="big num">{percentText(language, Math.floor(100 * share) / 100)}</b>
         <span class="muted">
           {batch.status === "validating"
             ? t("batch_checks")

@@ -65,7 +65,9 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
                 </span>
               )}
               <span>
-                <b class="clip">{nameOf({ id, name })}</b>
+                <b class="clip" title={nameOf({ id, name })}>
+                  {nameOf({ id, name })}
+                </b>
                 <span class="meta">{typeNames[type] ?? type}</span>
               </span>
             </a>

@@ -68,12 +68,22 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
         { name: t("batch_line"), isNumber: true, cell: ({ n }) => countText(language, n + 1) },
         {
           name: t("batch_own_id"),
-          cell: ({ custom_id: id, task = "" }) => (
-            <span class="thing">
-              {previews.get(task)?.image !== undefined && <img class="mini" src={previews.get(task)?.image} alt="" loading="lazy" />}
-              <code class="cut">{id ?? "–"}</code>
-            </span>
-          ),
+          cell: ({ n, custom_id: id, task }) => {
+            const image = previews.get(task ?? "")?.image;
+            const name = <code class="cut">{id ?? "–"}</code>;
+            return (
+              <span class="thing">
+                {image !== undefined && <img class="mini" src={image} alt="" loading="lazy" />}
+                {task === undefined ? (
+                  name
+                ) : (
+                  <a class="plain" href={`/console/tasks/${task}`} title={t("batch_open", { id: id ?? String(n + 1) })}>
+                    {name}
+                  </a>
+                )}
+              </span>
+            );
+          },
         },
         {
           name: t("batch_outcome"),
@@ -99,17 +109,6 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
           isNumber: true,
           isExtra: true,
           cell: ({ cost }) => <Money millionths={toMillionths(cost.charged)} />,
-        },
-        {
-          name: "",
-          isNumber: true,
-          isExtra: true,
-          cell: ({ n, custom_id: id, task }) =>
-            task !== undefined && (
-              <a class="btn ghost sm" href={`/console/tasks/${task}`} aria-label={t("batch_open", { id: id ?? String(n + 1) })}>
-                {t("open")}
-              </a>
-            ),
         },
       ]}
     />

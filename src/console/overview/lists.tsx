@@ -23,7 +23,14 @@ const useTitle = (task: TaskData): string => {
   return taskPrompt(task) || `${t(`kind_${task.metadata.kind}`)} · ${task.model}`;
 };
 
-const Title = ({ task }: { task: TaskData }) => <>{useTitle(task)}</>;
+const TaskLink = ({ task }: { task: TaskData }) => {
+  const title = useTitle(task);
+  return (
+    <a class="plain" href={taskPath(task)} title={title}>
+      {title}
+    </a>
+  );
+};
 
 const RunningTask = ({ task }: { task: TaskData }) => {
   const title = useTitle(task);
@@ -136,9 +143,7 @@ export const Failures = ({ tasks }: { tasks: TaskData[] }) => {
             class: "cut",
             cell: (task) => (
               <>
-                <a class="plain" href={taskPath(task)}>
-                  <Title task={task} />
-                </a>
+                <TaskLink task={task} />
                 {task.error && <span class="meta path clip">{task.error.message}</span>}
               </>
             ),

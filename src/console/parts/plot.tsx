@@ -56,10 +56,10 @@ export const Plot = ({ id, label, top, width, lines = fourParts, axis, children 
 /** Days from the first to the last, as far apart as their labels stand. */
 export const DayAxis = ({ since, days }: { since: number; days: number }) => {
   const { language } = useAround();
-  const parts = days < 10 ? 3 : 4;
+  const parts = Math.min(days < 10 ? 3 : 4, days - 1);
   return (
     <div class="axis" aria-hidden="true">
-      {Array.from({ length: parts + 1 }, (_, part) => since + Math.round((part / parts) * (days - 1)) * dayMs).map((day) => (
+      {Array.from({ length: parts + 1 }, (_, part) => since + Math.round((part / Math.max(parts, 1)) * (days - 1)) * dayMs).map((day) => (
         <span>{dateText(language, day)}</span>
       ))}
     </div>
