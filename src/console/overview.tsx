@@ -72,7 +72,7 @@ async function overviewPage(c: ConsoleContext) {
         <section class="card">
           <div class="stats">
             <dl class="stat">
-              <dt>{t("remaining")}</dt>
+              <dt>{t("balance")}</dt>
               <dd>
                 <Money millionths={left} />
                 <small>

@@ -180,9 +180,9 @@ test.each([
 });
 
 test.each([
-  ["zh", /剩余 <span id="balance-side">/, "2 分钟前"],
-  ["ko", /<span id="balance-side">.*?<\/span> 남음/s, "2분 전"],
-  ["ja", /残り <span id="balance-side">/, "2 分前"],
+  ["zh", /余额：<span id="balance-side">/, "2 分钟前"],
+  ["ko", /잔액: <span id="balance-side">/, "2분 전"],
+  ["ja", /残高：<span id="balance-side">/, "2 分前"],
 ] as const)("amounts and times have the order and spaces of %s", async (language, balance, ago) => {
   const browser = new Browser();
   await browser.signUp();

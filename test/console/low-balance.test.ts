@@ -71,7 +71,7 @@ test("the owners are told once each time that the balance falls below their thre
   await run();
   await run();
   expect(box.sent.map(({ to, subject }) => [to, subject])).toEqual([[email, "Your balance is below $3.00"]]);
-  expect(box.sent[0]?.text).toContain("$2.00 is left in A <b>person</b>, which is below your limit of $3.00.");
+  expect(box.sent[0]?.text).toContain("The balance of A <b>person</b> is $2.00, which is below your limit of $3.00.");
   expect(box.sent[0]?.text).toContain("https://gateway.example/console/billing");
 
   // Above and below again is a second time; so is a threshold that was changed.
@@ -105,12 +105,12 @@ test("the playground names a model that the balance covers, and whom to ask; the
   const { browser, id } = await person();
   await setQuota(id, 0.04);
   const shown = await browser.read("/console/playground?model=imgA-4&n=4&prompt=a+red+kite");
-  expect(shown).toMatch(/\$0\.04 is left, which covers [\w.-]+ at \$0\.0\d+\./);
+  expect(shown).toMatch(/The balance is \$0\.04, which covers [\w.-]+ at \$0\.0\d+\./);
   expect(shown).toContain("The operator of this gateway can add credit.");
   expect(shown).toMatch(/href="\/console\/playground\?model=[\w.-]+&amp;prompt=a\+red\+kite"/);
   expect(shown).toContain('href="/console/credit"');
   await setQuota(id, 0);
-  expect(await browser.read("/console/playground?model=imgA-4&prompt=x")).toContain("$0.00 is left, which covers no model here.");
+  expect(await browser.read("/console/playground?model=imgA-4&prompt=x")).toContain("The balance is $0.00, which covers no model here.");
 });
 
 test("credit is asked for by e-mail, to the operators, at most twice an hour; without e-mail the page says whom to ask", async () => {
@@ -127,7 +127,7 @@ test("credit is asked for by e-mail, to the operators, at most twice an hour; wi
   expect((await browser.ask("/console/credit", { words: "x".repeat(501) })).status).toBe(400);
   const mine = box.sent.filter(({ to }) => to === operator.email);
   expect(mine.map(({ subject }) => subject)).toEqual([`${email} asks for credit`, `${email} asks for credit`]);
-  expect(mine[0]?.text).toContain("$5.00 is left.\n\n“a film <b>today</b>”");
+  expect(mine[0]?.text).toContain("whose balance is $5.00.\n\n“a film <b>today</b>”");
   expect(mine[0]?.text).toContain(`/console/admin/accounts/${id}`);
   const other = await person();
   expect(await other.browser.read("/console/credit")).toContain("This gateway sends no e-mail.");

@@ -221,7 +221,7 @@ test.each([
 test("an insufficient balance is reported before and after submitting", async () => {
   const { browser } = await person({ SIGNUP_QUOTA: "0.05" });
   const preview = await (await send(browser, "imgA-4", { prompt: "x", n: "2" }, "preview")).text();
-  expect(preview).toMatch(/\$0\.05 is left, which covers [\w.-]+ at \$0\.0\d+\./);
+  expect(preview).toMatch(/The balance is \$0\.05, which covers [\w.-]+ at \$0\.0\d+\./);
   const response = await send(browser, "imgA-4", { prompt: "x", n: "2" });
   expect(response.status).toBe(402);
   expect(await response.text()).toContain("The balance is insufficient.");

@@ -153,6 +153,10 @@ test("own dates, runs, pace and budgets; dates that cannot be are refused with t
   expect(words(own)).toMatch(/Spent in 8 days \$0\.03 .* Runs 1 100 % completed/);
   expect(own).toContain(first);
   expect(own).not.toContain(second);
+  expect(words(await browser.read(`/console/usage?from=${day(noon)}&to=${day(noon)}`))).toMatch(
+    // The axis of one day has it once.
+    /Spent in 1 day \$0\.03.*imgA-4: \$0\.03 \d+ \w+ Model/,
+  );
   const rows = parse(await (await browser.ask(`/console/usage/charges.csv?${query}`)).text());
   expect(rows.slice(1).map((row) => row[2])).toEqual([first]);
   expect((await browser.ask(`/console/usage/focus.csv?${query}`)).headers.get("content-disposition")).toContain(
@@ -234,8 +238,8 @@ test("usage by key and by reference, and the table for cost tools, are the API's
   const written = () => readBalance(account).then(({ used }) => expect(used).toBe(0.06));
   await vi.waitFor(written, { timeout: 20_000 });
   const byReference = await browser.read("/console/usage?by=reference");
-  expect(byReference).toMatch(/order &lt;b&gt;7&lt;\/b&gt;<\/th>.*?\$0\.03.*?Without a reference<\/th>.*?\$0\.03/s);
-  expect(await browser.read("/console/usage?by=unknown")).toMatch(/<h2 id="grouped">By key.*=1\+1, &quot;sum&quot;<\/th>.*?\$0\.06/s);
+  expect(byReference).toMatch(/order &lt;b&gt;7&lt;\/b&gt;<\/span>.*?\$0\.03.*?Without a reference<\/span>.*?\$0\.03/s);
+  expect(await browser.read("/console/usage?by=unknown")).toMatch(/<h2 id="grouped">By key.*=1\+1, &quot;sum&quot;<\/span>.*?\$0\.06/s);
   const focus = await browser.ask("/console/usage/focus.csv?days=7");
   expect(focus.headers.get("content-disposition")).toMatch(/^attachment; filename="focus-/);
   const [head = [], ...rows] = parse(await focus.text());

@@ -78,7 +78,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
       </div>
       <Stats
         of={[
-          [t("remaining"), <Money millionths={remaining(balance)} />],
+          [t("balance"), <Money millionths={remaining(balance)} />],
           [t("quota"), <Money millionths={balance.quota} />],
           [t("used"), <Money millionths={balance.used} />],
           [t("reserved"), <Money millionths={balance.reserved} />],

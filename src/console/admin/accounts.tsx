@@ -64,7 +64,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
             { name: t("quota"), isNumber: true, isExtra: true, cell: ({ balance }) => <Money millionths={balance.quota} /> },
             { name: t("used"), isNumber: true, isExtra: true, cell: ({ balance }) => <Money millionths={balance.used} /> },
             { name: t("reserved"), isNumber: true, isExtra: true, cell: ({ balance }) => <Money millionths={balance.reserved} /> },
-            { name: t("remaining"), isNumber: true, cell: ({ balance }) => <Money millionths={remaining(balance)} /> },
+            { name: t("balance"), isNumber: true, cell: ({ balance }) => <Money millionths={remaining(balance)} /> },
             {
               name: t("status"),
               cell: ({ account: { disabled, admin } }) => (

@@ -324,7 +324,15 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
         none={t("admin_margin_none")}
         rows={customers}
         columns={[
-          { name: t("account"), class: "cut", cell: ({ margin, name }) => <a href={`${path}/accounts/${margin.name}`}>{name}</a> },
+          {
+            name: t("account"),
+            class: "cut",
+            cell: ({ margin, name }) => (
+              <a href={`${path}/accounts/${margin.name}`} title={name}>
+                {name}
+              </a>
+            ),
+          },
           {
             name: t("admin_margin_ended"),
             isNumber: true,
@@ -334,7 +342,7 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
           { name: t("admin_margin_revenue"), isNumber: true, cell: ({ margin }) => <Money millionths={margin.revenue} /> },
           { name: t("admin_margin"), isNumber: true, cell: ({ margin }) => <Share {...margin} /> },
           {
-            name: t("remaining"),
+            name: t("balance"),
             isNumber: true,
             isExtra: true,
             cell: (customer) => (

@@ -21,7 +21,7 @@ import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, TwoLines } from "../parts/table.tsx";
 import type { WalletView } from "../../wallet/limits.ts";
 
 const Expiry = ({ ms }: { ms: number | null }) => {
@@ -131,10 +131,7 @@ const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
           class: "wrap",
           cell: ({ name, prefix, isReplaced, pausedAt, scope, owner }) => (
             <>
-              <span class="clamp" title={name}>
-                {name}
-              </span>{" "}
-              {isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
+              <TwoLines of={name} /> {isReplaced && <span class="tag">{t("key_replaced")}</span>}{" "}
               {pausedAt !== null && <Pill icon="clock" tone="warn" text={t("key_is_paused")} />}{" "}
               {Object.keys(scope).length > 0 && <span class="tag">{t("key_narrowed")}</span>}
               <span class="meta facts">

@@ -15,7 +15,7 @@ export default {
     admin_margin_revenue: "Revenue",
     admin_margin_cost: "Cost",
     admin_margin_ended: "Tasks and chats",
-    admin_margin_uncosted: "{count} attempts of unknown cost",
+    admin_margin_uncosted: "{count} {count|attempt|attempts} of unknown cost",
     admin_margin_uncosted_head: "Cost unknown",
     admin_margin_unknown: "unknown route",
     admin_margin_by_model: "Model",

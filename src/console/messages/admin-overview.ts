@@ -41,7 +41,7 @@ export default {
     admin_needs_checks_at: "They last ran at {time}: look at the cron trigger.",
     admin_needs_route_down: "{route} does not answer with anything usable",
     admin_needs_route_fails: "{route} fails",
-    admin_needs_route_share: "{share} of {calls} attempts failed in the last hour",
+    admin_needs_route_share: "{share} of {calls} {calls|attempt|attempts} failed in the last hour",
     admin_needs_task: "Task {task} is stuck",
     admin_needs_ends: "A route of {model} ends on {day}",
     admin_needs_ends_last: "No route is left after the last one ends.",

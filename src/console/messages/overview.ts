@@ -2,7 +2,6 @@
 
 export default {
   en: {
-    remaining: "Remaining",
     reserved: "Reserved",
     used: "Used",
     latest_tasks: "Latest tasks",
@@ -23,7 +22,6 @@ export default {
     latest_failures: "Latest failures",
     no_failures: "No task has failed.",
     step_account: "Account created",
-    step_account_hint: "Your balance:",
     step_make: "Create your first image",
     step_make_hint: "The button shows the price before you run it.",
     open_playground: "Open playground",
@@ -43,7 +41,6 @@ export default {
     first_made: "Here it is. It is in the gallery too.",
   },
   zh: {
-    remaining: "剩余",
     reserved: "已预留",
     used: "已使用",
     latest_tasks: "最近的任务",
@@ -64,7 +61,6 @@ export default {
     latest_failures: "最近的失败",
     no_failures: "没有失败的任务。",
     step_account: "账户已创建",
-    step_account_hint: "您的余额：",
     step_make: "生成第一张图片",
     step_make_hint: "运行之前，按钮上会显示价格。",
     open_playground: "打开试验场",
@@ -84,7 +80,6 @@ export default {
     first_made: "已生成。也可在图库中查看。",
   },
   ko: {
-    remaining: "잔액",
     reserved: "예약됨",
     used: "사용됨",
     latest_tasks: "최근 작업",
@@ -105,7 +100,6 @@ export default {
     latest_failures: "최근 실패",
     no_failures: "실패한 작업이 없습니다.",
     step_account: "계정 생성됨",
-    step_account_hint: "잔액:",
     step_make: "첫 이미지 만들기",
     step_make_hint: "실행하기 전에 버튼에 가격이 표시됩니다.",
     open_playground: "플레이그라운드 열기",
@@ -125,7 +119,6 @@ export default {
     first_made: "완성되었습니다. 갤러리에도 있습니다.",
   },
   ja: {
-    remaining: "残高",
     reserved: "予約済み",
     used: "使用済み",
     latest_tasks: "最近のタスク",
@@ -146,7 +139,6 @@ export default {
     latest_failures: "最近の失敗",
     no_failures: "失敗したタスクはありません。",
     step_account: "アカウント作成済み",
-    step_account_hint: "残高：",
     step_make: "最初の画像を作る",
     step_make_hint: "実行する前に、ボタンに料金が表示されます。",
     open_playground: "プレイグラウンドを開く",

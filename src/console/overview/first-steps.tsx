@@ -2,7 +2,8 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { FirstCallFacts } from "../keys/first-call.tsx";
-import { useAround, useGap } from "../parts/context.ts";
+import { useAround } from "../parts/context.ts";
+import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -52,7 +53,6 @@ interface StepsProps {
 /** The three steps. They disappear when all are done. */
 export const FirstSteps = ({ left, isKeyed, hasMade, isBeside = false }: StepsProps) => {
   const { t } = useAround();
-  const gap = useGap();
   return (
     <section class="card flush">
       <ol class="steps">
@@ -60,13 +60,7 @@ export const FirstSteps = ({ left, isKeyed, hasMade, isBeside = false }: StepsPr
           number={1}
           isDone
           title={t("step_account")}
-          hint={
-            <>
-              {t("step_account_hint")}
-              {gap}
-              <Money millionths={left} />
-            </>
-          }
+          hint={<Filled message="balance_is" by={{ amount: <Money millionths={left} /> }} />}
         />
         <Step
           number={2}

@@ -2,7 +2,7 @@
 
 import type { CallbackAttempt } from "../answers.ts";
 import { useAround } from "./context.ts";
-import { Pill } from "./status.tsx";
+import { AgainPill, Pill } from "./status.tsx";
 
 const isDelivered = ({ status }: Pick<CallbackAttempt, "status">) => status !== undefined && status >= 200 && status < 300;
 
@@ -20,11 +20,8 @@ export const CallbackState = ({ state, nextAt }: { state: string; nextAt?: numbe
   switch (state) {
     case "delivered":
       return <Pill icon="ok" tone="good" text={t("callback_delivered")} />;
-    case "pending": {
-      if (nextAt === undefined) return <Pill icon="spin" tone="run" text={t("callback_pending")} />;
-      const minutes = Math.max(1, Math.round((nextAt - Date.now()) / 60_000));
-      return <Pill icon="again" tone="warn" text={t("again_in", { minutes })} />;
-    }
+    case "pending":
+      return nextAt === undefined ? <Pill icon="spin" tone="run" text={t("callback_pending")} /> : <AgainPill at={nextAt} />;
     case "gone":
     case "failed":
       return <Pill icon="bad" tone="bad" text={t(`callback_${state}`)} />;

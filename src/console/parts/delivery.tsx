@@ -2,7 +2,7 @@
 
 import type { TaskData } from "../answers.ts";
 import { useAround } from "./context.ts";
-import { Pill } from "./status.tsx";
+import { AgainPill, Pill } from "./status.tsx";
 
 export type TaskDelivery = NonNullable<TaskData["delivery"]>;
 
@@ -18,8 +18,7 @@ export const DeliveryPill = ({ delivery }: { delivery: State }) => {
   if (status === "delivered") return <Pill icon="ok" tone="good" text={t("delivery_delivered")} />;
   if (status === "failed") return <Pill icon="bad" tone="bad" text={t("delivery_failed")} />;
   if (!isWaiting(delivery)) return <Pill icon="spin" tone="run" text={t("delivery_pending")} />;
-  const minutes = Math.max(1, Math.round((1000 * next - Date.now()) / 60_000));
-  return <Pill icon="again" tone="warn" text={t("again_in", { minutes })} />;
+  return <AgainPill at={1000 * next} />;
 };
 
 /** The bucket's own words, or the fault. */

@@ -3,6 +3,7 @@
 import type { taskStatuses } from "../../base/words.ts";
 import type { Translate } from "../messages.ts";
 import { useAround } from "./context.ts";
+import { relativeTime } from "./date-time.tsx";
 import { Icon } from "./icon.tsx";
 
 /** A task's status on pages: a cancelled task is not shown as failed. */
@@ -36,6 +37,13 @@ export const Pill = ({ icon, tone = "", text }: { icon: string; tone?: "" | "run
     {text}
   </span>
 );
+
+/** An attempt failed; the next one follows at this time (milliseconds), which is said to the minute. */
+export const AgainPill = ({ at }: { at: number }) => {
+  const { t, language } = useAround();
+  const now = Date.now();
+  return <Pill icon="again" tone="warn" text={t("again_at", { when: relativeTime(language, Math.max(at, now + 60_000), now) })} />;
+};
 
 export const StatusPill = ({ task }: { task: HasStatus }) => {
   const { t } = useAround();

@@ -91,6 +91,13 @@ export function DataTable<Row>({ columns, rows, none, ...table }: DataTableProps
   );
 }
 
+/** A name that may be long: two lines of it, the whole under the pointer. */
+export const TwoLines = ({ of }: { of: string }) => (
+  <span class="clamp" title={of}>
+    {of}
+  </span>
+);
+
 /** Large key numbers, each with its label and a small line below. */
 export const Stats = ({ of, isSmall }: { of: (readonly [name: Child, figure: Child, small?: Child])[]; isSmall?: boolean }) => (
   <div class={isSmall ? "stats sm" : "stats"}>

@@ -133,7 +133,7 @@ export const Left = ({ remaining, isSwapped }: { remaining: number | null; isSwa
   const { t, language, unit } = useAround();
   return (
     <span id="balance-run" {...(isSwapped && { "hx-swap-oob": "true" })}>
-      {remaining !== null && t("balance_left", { amount: roundedAmount(language, unit, remaining) })}
+      {remaining !== null && t("balance_is", { amount: roundedAmount(language, unit, remaining) })}
     </span>
   );
 };

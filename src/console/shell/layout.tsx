@@ -125,7 +125,7 @@ const Gate = ({ title, lead, language, t, isAnswer, toast, children }: Page) => 
   <body>
     <main class="gate" id="main">
       <div>
-        <a class="brand flat" href="/console">
+        <a class="brand flat" href="/">
           <Icon name="gate" />
           {t("brand")}
         </a>

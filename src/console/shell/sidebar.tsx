@@ -128,7 +128,7 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
           <b class="clip">{account}</b>
           <span class="meta num">
             <Filled
-              message="left"
+              message="balance_is"
               by={{
                 amount: (
                   <span id="balance-side">
@@ -146,7 +146,7 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
         <div class="pad">
           <strong>{email}</strong>
           <p class="meta num">
-            {t("exact_balance", { left: remaining === null ? t("unlimited") : exact(remaining), reserved: exact(reserved) })}
+            {t("exact_balance", { amount: remaining === null ? t("unlimited") : exact(remaining), reserved: exact(reserved) })}
           </p>
         </div>
         <hr />

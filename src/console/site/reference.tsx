@@ -40,7 +40,9 @@ const Field = ({ name, hint, schema, isRequired }: FieldProps) => {
       )}
       {inner && (
         <details>
-          <summary>{inner.variants.length > 0 ? `${inner.variants.length} kinds` : `${inner.count} fields`}</summary>
+          <summary>
+            {inner.variants.length > 0 ? `${inner.variants.length} kinds` : `${inner.count} ${inner.count === 1 ? "field" : "fields"}`}
+          </summary>
           <Fields schema={inner.schema} />
         </details>
       )}

@@ -9,7 +9,7 @@ import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, TwoLines } from "../parts/table.tsx";
 import type { WalletView } from "../../wallet/limits.ts";
 
 interface Limit {
@@ -67,7 +67,7 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
         none={t("usage_no_budgets")}
         rows={limits}
         columns={[
-          { name: t("usage_for"), class: "cut", cell: ({ name }) => name },
+          { name: t("usage_for"), class: "wrap", cell: ({ name }) => <TwoLines of={name} /> },
           {
             name: t("usage_limit"),
             cell: ({ window, amount }) => <Filled message={`usage_limit_${window}`} by={{ amount: <Money millionths={amount} /> }} />,

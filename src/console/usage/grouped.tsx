@@ -8,7 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, TwoLines } from "../parts/table.tsx";
 import { type Period, toDate } from "./period.tsx";
 
 const groups = ["key", "reference"] as const;
@@ -79,7 +79,7 @@ export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | un
           none={t("usage_nothing")}
           rows={rows.slice(0, maxRows)}
           columns={[
-            { name: t(`usage_${group}`), class: "cut", cell: ({ name }) => name ?? t("usage_no_reference") },
+            { name: t(`usage_${group}`), class: "wrap", cell: ({ name }) => <TwoLines of={name ?? t("usage_no_reference")} /> },
             { name: t("completed"), isNumber: true, isExtra: true, cell: ({ completed }) => completed.toLocaleString(language) },
             { name: t("failed_status"), isNumber: true, isExtra: true, cell: ({ failed }) => failed.toLocaleString(language) },
             { name: t("usage_charged"), isNumber: true, cell: ({ charged }) => <Money millionths={charged} /> },

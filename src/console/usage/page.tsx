@@ -84,7 +84,7 @@ async function usagePage(c: ConsoleContext) {
               runs === 0 ? undefined : t("usage_runs_completed", { share: percentText(language, completed / runs) }),
             ],
             [
-              t("remaining"),
+              t("balance"),
               <Money millionths={left} />,
               <Filled message="reserved_small" by={{ amount: <Money millionths={balance.reserved} /> }} />,
             ],

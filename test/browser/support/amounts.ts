@@ -27,11 +27,11 @@ export const fact = (page: Page, name: string): Locator =>
     .filter({ hasText: new RegExp(`^${name}$`) })
     .locator("xpath=following-sibling::dd[1]");
 
-/** The amounts that the usage page shows: what is left, and in the small lines what is reserved and what was used since the beginning. */
+/** The amounts that the usage page shows: the balance, and in the small lines what is reserved and what was used since the beginning. */
 export async function balance(page: Page): Promise<{ remaining: number; reserved: number; used: number }> {
   await page.goto("/console/usage");
   const figure = (name: string) => page.locator("dl.stat", { has: page.locator("dt", { hasText: name }) });
-  const left = figure("Remaining");
+  const left = figure("Balance");
   return {
     remaining: await amountIn(left.locator("dd")),
     reserved: await amountIn(left.locator("small")),
