@@ -40,10 +40,13 @@ export async function settleRestored(
   return { account: accountId, state: done === "replay" ? "replayed" : done ? "accepted" : "refused", changes: changes.map(describe) };
 }
 
-/** Makes the changes again: those of D1 in one transaction, then quotas and budgets by the wallet object, of which the last one counts. */
+/** D1 ends a call after 30 seconds. */
+const maxStatements = 1_000;
+
+/** Makes the changes again: those of D1, in their order, then quotas and budgets by the wallet object, of which the last one counts. The account is refused until all are made, so a repeat after a crash begins with the first one. */
 async function repeatChanges({ DB }: Bindings, objects: Objects, accountId: string, changes: AccountChange[]): Promise<void> {
-  const statements = changes.flatMap((change) => repeatStatements(DB, accountId, change));
-  await DB.batch([...statements, ...endSessions(DB, accountId)]);
+  const statements = [...changes.flatMap((change) => repeatStatements(DB, accountId, change)), ...endSessions(DB, accountId)];
+  while (statements.length > 0) await DB.batch(statements.splice(0, maxStatements));
   const limits = new Map<string, AccountChange>();
   for (const change of changes) if (change.act === "key_quota" || change.act === "budget") limits.set(`${change.act} ${change.id}`, change);
   for (const change of limits.values()) await objects.limitAgain(accountId, change);

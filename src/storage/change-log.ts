@@ -1,5 +1,6 @@
 /** The changes of accounts' access in the bucket, under `changes/`: written once, never listed to callers, and not lost when the database is restored. */
 
+import { inLanes } from "../base/concurrency.ts";
 import type { AccountChange, RecordedChange } from "../db/account-changes.ts";
 
 /** No lifecycle rule has this prefix. */
@@ -20,14 +21,12 @@ export async function storeChange(bucket: R2Bucket, accountId: string, recorded:
 
 /** The account's changes with a higher revision, in their order. */
 export async function listChanges(bucket: R2Bucket, accountId: string, after: number): Promise<RecordedChange[]> {
-  const found: RecordedChange[] = [];
-  for (const key of await changeFiles(bucket, accountId)) {
-    const revision = toRevision(key);
-    if (revision <= after) continue;
+  const later = (await changeFiles(bucket, accountId)).filter((key) => toRevision(key) > after);
+  const found = await inLanes(later, async (key): Promise<RecordedChange[]> => {
     const file = await bucket.get(key);
-    if (file) found.push({ revision, change: await file.json<AccountChange>() });
-  }
-  return found;
+    return file ? [{ revision: toRevision(key), change: await file.json<AccountChange>() }] : [];
+  });
+  return found.flat();
 }
 
 /** Deletes what the changes of an erased account contain, and keeps only that it was erased. */

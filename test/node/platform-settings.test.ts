@@ -126,6 +126,11 @@ test("one invocation may read every file of the largest batch, for its archive, 
   expect(subrequests).toBeLessThanOrEqual(10_000_000);
 });
 
+test("one invocation may read every change of an account since a backup of 30 days ago", () => {
+  // A key may change the webhook, and a user a key, some hundred times a minute; an operator sees that within a day.
+  expect(read("src/operations/wrangler.toml").limits?.subrequests).toBeGreaterThan(420 * 1_440);
+});
+
 test("the runbook's wrangler commands look at the account, not at the local state", () => {
   // Wrangler runs these locally unless they say otherwise.
   const commands = readFileSync(toPath("docs/operations.md"), "utf8").match(

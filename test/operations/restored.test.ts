@@ -103,6 +103,33 @@ test("a deleted key that a restored database brings back is refused by every pat
   expect(await undecided()).not.toContain(account.id);
 });
 
+test("any number of lost changes is read side by side, and made again in calls that D1 can answer", async () => {
+  const count = 1_100;
+  const { account } = await restoredAfter(async (caller) => {
+    await setEndpoint(caller, "https://hooks.example.com/new");
+    for (let at = 0; at < count; at++) {
+      const change = { act: "webhook_endpoint", url: `https://hooks.example.com/${at}` };
+      await env.ASSETS.put(
+        `changes/${caller.id}/${String(Date.now() + 1 + at).padStart(15, "0")}-webhook_endpoint.json`,
+        JSON.stringify(change),
+      );
+    }
+  });
+  const open = { now: 0, most: 0 };
+  const { get } = bindings.bucket();
+  vi.spyOn(bindings.bucket(), "get").mockImplementation(async function (this: unknown, ...values) {
+    open.most = Math.max(open.most, ++open.now);
+    return get!.apply(this, values).finally(() => open.now--);
+  });
+  const batch = vi.spyOn(bindings.database(), "batch");
+  const [restored] = await reconcile(account, "replay");
+  expect(restored!.changes).toHaveLength(count + 1);
+  expect(open.most).toBe(6);
+  expect(Math.max(...batch.mock.calls.map(([statements]) => (statements as unknown[]).length))).toBe(1_000);
+  vi.restoreAllMocks();
+  expect((await readWebhook(env, account.id)).url).toBe(`https://hooks.example.com/${count - 1}`);
+});
+
 test("a batch waits for the operator's decision, and goes on after it", async () => {
   const ids: string[] = [];
   const { account } = await restoredAfter(async (caller, { id }) => {
