@@ -22,6 +22,8 @@ import { askTask } from "./status.ts";
 const maxAsked = 500;
 /** Rows of one query of D1, once some of them may not match. */
 const pageRows = 100;
+/** The same of a reference, whose rows are read whether they match or not; one read examines so many of them. */
+const [referencedRows, maxExamined] = [500, 5_000];
 
 /** All models, also those that are not sold any more, with the kinds of their tasks. */
 const sorts = ({ all }: Catalog) =>
@@ -38,7 +40,7 @@ interface ListedTask {
 type Query = z.output<ReturnType<typeof tasksQuery>>;
 type Filters = Omit<TaskPage, "limit" | "after">;
 
-/** Answers a page. If it would ask too many objects it ends early, and names the task after which the next page continues. */
+/** Answers a page. If it would ask too many objects, or examine too many rows, it ends early, and names the task after which the next page continues. */
 export async function showTasks(c: AppContext): Promise<Response> {
   const catalog = await liveCatalog(c.env.DB);
   const query = readQuery(c, () => tasksQuery(catalog));
@@ -63,8 +65,9 @@ export async function showTasks(c: AppContext): Promise<Response> {
   };
   const found: ListedTask[] = [];
   let askedObjects = 0;
+  let examined = 0;
   let last: Place | undefined;
-  for await (const rows of readRows(c, query, filters)) {
+  for await (const { rows, end, count } of readRows(c, query, filters)) {
     for (let wave: Place[]; rows.length > 0; askedObjects += wave.length) {
       if (askedObjects >= maxAsked) return answer(c, { ...toList(found, true), next_after: last?.taskId });
       wave = rows.splice(0, Math.min(maxAsked - askedObjects, Math.max(lanes, limit + 1 - found.length)));
@@ -72,12 +75,21 @@ export async function showTasks(c: AppContext): Promise<Response> {
       found.push(...(await inLanes(wave, read)).flat());
       if (found.length > limit) return answer(c, toList(found.slice(0, limit), true));
     }
+    last = end;
+    if ((examined += count) >= maxExamined) return answer(c, { ...toList(found, true), next_after: last?.taskId });
   }
   return answer(c, toList(found, false));
 }
 
+/** Rows that may match, the last row that was examined for them, and how many rows of a reference were. */
+interface Examined {
+  rows: Place[];
+  end: Place | undefined;
+  count: number;
+}
+
 /** Yields the rows after `after` that may match, newest first, a query of D1 at a time. */
-async function* readRows(c: AppContext, { limit, after, status, reference }: Query, filters: Filters): AsyncGenerator<Place[]> {
+async function* readRows(c: AppContext, { limit, after, status, reference }: Query, filters: Filters): AsyncGenerator<Examined> {
   const { accountId } = c.get("caller");
   // Ask the wallet before D1: a task that is written in between is in both, and is listed once.
   const unwritten = await c.env.WALLETS.getByName(accountId).unwritten();
@@ -87,25 +99,27 @@ async function* readRows(c: AppContext, { limit, after, status, reference }: Que
     async (id) =>
       (cursor =
         unwritten.find((entry) => entry.taskId === id && entry.kind !== "chat" && reference === undefined) ??
-        (await findPlace(c, id, reference))) !== undefined,
+        (await findPlace(c, id, reference, unwritten.find(({ taskId }) => taskId === id)?.at))) !== undefined,
   );
-  const most = Math.max(limit + 1, pageRows);
+  const most = Math.max(limit + 1, reference === undefined ? pageRows : referencedRows);
   for (let size = status ? most : limit + 1, isLast = false; !isLast; size = most) {
     const page = { ...filters, limit: size, after: cursor };
-    const rows =
+    const read =
       reference === undefined
         ? withTasks(unwritten, await listTasks(c.env.DB, accountId, page), page)
         : await listReferenced(c.env.DB, accountId, reference, page);
-    isLast = rows.length < size;
-    cursor = rows.at(-1);
-    yield reference === undefined ? rows : withoutOthers(unwritten, rows, page);
+    isLast = read.length < size;
+    cursor = read.at(-1);
+    const wanted = read.filter((row) => !("isWanted" in row) || row.isWanted === 1);
+    const rows = reference === undefined ? wanted : withoutOthers(unwritten, wanted, page);
+    yield { rows, end: cursor, count: reference === undefined || isLast ? 0 : read.length };
   }
 }
 
 /** The position of a task in the list, also after its record was deleted; undefined if it is not in it. Lists of a reference are in the order in which records were created. */
-async function findPlace(c: AppContext, taskId: string, reference: string | undefined): Promise<Place | undefined> {
+async function findPlace(c: AppContext, taskId: string, reference: string | undefined, heldAt?: number): Promise<Place | undefined> {
   const { accountId } = c.get("caller");
   if (!toObjectId(c.env.TASKS, taskId)) return undefined;
-  if (reference !== undefined) return readReferencedPlace(c.env.DB, accountId, reference, taskId);
+  if (reference !== undefined) return readReferencedPlace(c.env.DB, accountId, reference, taskId, heldAt);
   return (await readPlace(c.env.DB, accountId, taskId)) ?? c.env.OPERATIONS?.findArchived(accountId, taskId);
 }

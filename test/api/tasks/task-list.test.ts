@@ -330,3 +330,44 @@ test("a reference's list with a kind does not ask the objects of other kinds, an
   expect((await call(`/v1/tasks/${made[3]}`, { key: account.key, method: "DELETE" })).status).toBe(204);
   expect(await idsIn(account, `?reference=${reference}&limit=2&after=${made[3]}`)).toEqual(made.slice(4, 6));
 });
+
+test("a list of a reference that thousands of tasks have reads a bounded number of rows, whatever matches", async () => {
+  const account = await newAccount();
+  const reference = unique();
+  tick();
+  const prompt = unique();
+  await script({ match: prompt, polls: [{ failed: "provider_error" }] });
+  const failed = await submit(account, images, { model: "imgA-4", prompt, reference });
+  await finish(account, failed);
+  const now = Date.now();
+  const count = 6_000;
+  const ids = Array.from({ length: count }, () => toTaskId(env.TASKS.newUniqueId()));
+  const rows = JSON.stringify(ids.map((id, at) => [id, now + 1_000 * (1 + at)]));
+  await env.DB.batch([
+    env.DB.prepare(
+      `INSERT INTO entry (task_id, account_id, key_id, kind, model, held, charged, outcome, at, closed_at)
+       SELECT value ->> 0, ?2, ?3, 'image', 'imgA-4', 0, 0, 'completed', value ->> 1, value ->> 1 FROM json_each(?1)`,
+    ).bind(rows, account.id, account.keyId),
+    env.DB.prepare(
+      "INSERT INTO task_reference (account_id, reference, at, task_id) SELECT ?2, ?3, value ->> 1, value ->> 0 FROM json_each(?1)",
+    ).bind(rows, account.id, reference),
+  ]);
+  vi.setSystemTime(now + 1_000 * (1 + count));
+  /** The rows that D1 read for a list. */
+  const readFor = async (query: string) => {
+    const run = vi.spyOn(bindings.statement(), "run");
+    const first = vi.spyOn(bindings.statement(), "first");
+    const { body } = await list(account, `?reference=${reference}${query}`);
+    const results = (await Promise.all(run.mock.results.map(({ value }) => value as Promise<D1Result>))).map(({ meta }) => meta.rows_read);
+    const sum = results.reduce((total, read) => total + read, 0);
+    expect(first.mock.calls.length).toBeLessThan(5);
+    vi.restoreAllMocks();
+    return { body, sum };
+  };
+  const early = await readFor("&status=failed");
+  expect(early.body).toEqual({ object: "list", data: [], has_more: true, next_after: ids[count - 5_000] });
+  expect(early.sum).toBeLessThan(12_000);
+  const rest = await readFor(`&status=failed&after=${early.body.next_after}`);
+  expect([rest.body.data.map(({ id }: { id: string }) => id), rest.body.has_more]).toEqual([[failed], false]);
+  expect(rest.sum).toBeLessThan(4_000);
+});
