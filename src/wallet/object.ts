@@ -46,6 +46,9 @@ export class WalletObject extends DurableObject<Env> {
   readonly #holds: WalletHolds;
   readonly #waits = new OpenWaits();
   #isFlushing = false;
+  /** How many tasks and deliveries have ended since this object was loaded. */
+  #events = 0;
+  readonly #instance = crypto.randomUUID();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -177,11 +180,12 @@ export class WalletObject extends DurableObject<Env> {
   }
 
   /** Settles a known hold, the first time; false for an unknown task. */
-  #end({ taskId }: Charge, end: Pick<End, "charged" | "outcome" | "made" | "attempts">): boolean {
+  #end({ taskId, kind }: Charge, end: Pick<End, "charged" | "outcome" | "made" | "attempts">): boolean {
     const isOpen = this.#book.isOpen(taskId);
     if (!isOpen) return isOpen === false;
     const now = Date.now();
     this.#store.put(this.#book.settle(taskId, { ...end, at: now }), now + flushMs);
+    if (kind !== "chat") this.#events++;
     if (this.#book.outboxSize >= batchSize && !this.#isFlushing) this.ctx.waitUntil(this.#flushFull());
     return true;
   }
@@ -196,9 +200,12 @@ export class WalletObject extends DurableObject<Env> {
     return views;
   }
 
-  /** Writes all settled entries to D1. Throws if D1 does not answer. */
-  async writeEnded(): Promise<void> {
+  /** Writes all settled entries to D1. Returns a text that differs from that of an earlier call if there were events of the account since then. Throws if D1 does not answer. */
+  async writeEnded(): Promise<string> {
+    // What ends while the others are written is for the next call.
+    const events = `${this.#instance} ${this.#events}`;
     if (this.#book.outboxSize > 0) await this.#ledger.inTurn(() => this.#ledger.flushAll());
+    return events;
   }
 
   /**
@@ -211,6 +218,7 @@ export class WalletObject extends DurableObject<Env> {
       const at = this.#book.nextEnd(Date.now());
       await this.#ledger.flushAll();
       await insertDeliveryEvent(this.env.DB, { accountId: this.#accountId, taskId, outcome, at });
+      this.#events++;
     });
   }
 

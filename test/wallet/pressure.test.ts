@@ -73,7 +73,7 @@ test("a read of D1 during the writing of an entry counts the entry once", async 
   await openWallet(account).reserve(other, 100, {});
   const shown = await runInDurableObject(openWallet(account), async (object) => {
     const [applied, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    let flushing: Promise<void> | undefined;
+    let flushing: Promise<unknown> | undefined;
     afterBatches(() => {
       applied.resolve();
       return released.promise;

@@ -123,6 +123,26 @@ test("wait holds the answer until a task ends", async () => {
   expect(waits.slice(2)).toEqual([2_000, 2_000, 1_000]);
 });
 
+test("while nothing ends D1 is asked once, however long a caller waits, and chats that end do not count", async () => {
+  const account = await newAccount();
+  const chat = { model: "textA-1", messages: [{ role: "user", content: unique() }] };
+  const id = await submit(account, images, image());
+  let steps = 0;
+  vi.spyOn(Object.getPrototypeOf(scheduler) as Scheduler, "wait").mockImplementation(async (ms) => {
+    vi.setSystemTime(Date.now() + ms);
+    if (++steps === 10) await call("/v1/chat/completions", { key: account.key, body: chat });
+    if (steps === 25) await env.TASKS.get(env.TASKS.idFromString(readId(id))).cancel(question(account));
+  });
+  let asked = 0;
+  const { run } = bindings.statement();
+  vi.spyOn(bindings.statement(), "run").mockImplementation(function (this: unknown, ...values) {
+    if ((this as { statement: string }).statement.includes("FROM ended_page")) asked++;
+    return run!.apply(this, values);
+  });
+  expect(readTasks(await events(account, "?wait=60"))).toEqual([id]);
+  expect([steps, asked]).toEqual([25, 2]);
+});
+
 const readId = (taskId: string) => Uint8Array.fromBase64(taskId.slice(5), { alphabet: "base64url" }).toHex();
 const question = ({ id: accountId }: Account) => ({ accountId, view: "generic", language: "en", base: "https://gateway.example" }) as const;
 
