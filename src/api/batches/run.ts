@@ -194,8 +194,11 @@ export class BatchRun {
   async #pass(): Promise<void> {
     const lines = await this.load();
     this.#isAsked = false;
-    const budget = { lines: linesPerPass };
-    await Promise.all(Array.from({ length: lanes }, () => this.#startLines(lines, budget)));
+    // A batch that waits for money or its key asks with one line: thousands of batches may wait for a day, and each line costs several calls.
+    const waitsFor = this.#store.batch?.waiting?.for;
+    const isAsking = waitsFor === "balance" || waitsFor === "key";
+    const budget = { lines: isAsking ? 1 : linesPerPass };
+    await Promise.all(Array.from({ length: isAsking ? 1 : lanes }, () => this.#startLines(lines, budget)));
     const { batch } = this.#store;
     if (!batch || batch.endedAt !== undefined) return;
     if (lines.completed + lines.failed === batch.total) return this.#finish(batch);

@@ -653,6 +653,23 @@ test("a batch that waits a day for balance asks for it less and less often", asy
   expect(asked.mock.calls.length).toBeGreaterThan(50);
 });
 
+test("a batch that waits for balance asks with one of its lines, and begins them all when there is some", async () => {
+  const account = await newAccount(0);
+  const id = await begin(account, { requests: lines(8), concurrency: 8 });
+  await wake(id);
+  await wake(id);
+  const asked = vi.spyOn(WalletObject.prototype, "reserve");
+  for (let turn = 1; turn <= 3; turn++) {
+    vi.setSystemTime(Date.now() + 20_000);
+    await wake(id);
+    expect(asked).toHaveBeenCalledTimes(turn);
+  }
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { add: 8 * price } });
+  vi.setSystemTime(Date.now() + 20_000);
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ counts: { running: 8, queued: 0 } });
+});
+
 test("a day without balance is a day, also if the batch waits for open tasks in between", async () => {
   const account = await newAccount(0);
   const id = await begin(account, { requests: lines(2), concurrency: 2 });
