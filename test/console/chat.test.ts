@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { highlight } from "../../src/console/parts/highlight.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
+import { insertConversation } from "../../src/db/conversations.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
 import { Browser } from "./support.ts";
 
@@ -99,6 +100,31 @@ test("conversations belong to their user, and are erased with the account", asyn
   await asAdmin(`/accounts/${mine.id}`, { method: "DELETE" });
   const left = await env.DB.prepare("SELECT count(*) AS n FROM conversation WHERE account_id = ?1").bind(mine.id).first<{ n: number }>();
   expect(left?.n).toBe(0);
+});
+
+test("a user's conversations take ten megabytes of the database at most: the oldest make room for what is written, also when nothing is paid", async () => {
+  const { browser, id: accountId } = await person();
+  await asAdmin(`/accounts/${accountId}`, { method: "PATCH", body: { quota: 0 } });
+  const userId = (await env.DB.prepare("SELECT user_id AS id FROM membership WHERE account_id = ?1").bind(accountId).first<string>("id"))!;
+  const list = async () =>
+    (
+      await env.DB.prepare("SELECT id, octet_length(turns) AS bytes FROM conversation WHERE user_id = ?1 ORDER BY at")
+        .bind(userId)
+        .run<{ id: string; bytes: number }>()
+    ).results;
+  // In UTF-8 each of these characters takes three bytes.
+  const turns = JSON.stringify([{ question: "\u2026".repeat(390_000), replies: [] }]);
+  for (let at = 1; at <= 10; at++)
+    await insertConversation(env.DB, { accountId, userId }, { id: `conv_old_${at}`, title: "Old", at, turns });
+  expect((await list()).map(({ id }) => id)).toEqual(Array.from({ length: 8 }, (_, at) => `conv_old_${at + 3}`));
+  const path = await send(browser, "/console/chat", { say: "A new one", model: "textA-1", do: "send" });
+  expect((await list()).at(-1)!.id).toBe(path.split("/").at(-1));
+  for (let count = 0; count < 5; count++)
+    await send(browser, path, { say: "\u2026".repeat(78_000), model: "textA-1", do: "send", at: revision(await browser.read(path)) });
+  const kept = await list();
+  expect(kept.map(({ id }) => id)).not.toContain("conv_old_3");
+  expect(kept.at(-1)!.id).toBe(path.split("/").at(-1));
+  expect(kept.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(10 * 1024 * 1024);
 });
 
 test("code is coloured by keywords, strings, comments and keys, and everything in it is escaped", () => {
