@@ -140,7 +140,13 @@ const emulated = () =>
 const withConsole = () =>
   gateway(
     { AUTH_SECRET: "test-auth-secret-of-32-characters", SIGNUP: "open", SIGNUP_QUOTA: "5" },
-    { serviceBindings: bound, images: { binding: "IMAGES" } },
+    {
+      serviceBindings: bound,
+      images: { binding: "IMAGES" },
+      ratelimits: Object.fromEntries(
+        ["PAGES", "FORMS", "VISITS"].map((name) => [name, { namespace_id: name, simple: { limit: 600, period: 60 } }]),
+      ),
+    },
   );
 
 /**

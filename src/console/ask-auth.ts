@@ -3,9 +3,11 @@
 import type { ConsoleContext } from "./context.ts";
 import { authPath } from "./auth/logins.ts";
 import { authSettings } from "./frame.tsx";
+import { countVisit } from "./request-limits.ts";
 
-/** Calls an endpoint: by POST with a body, else by GET. Only headers that identify the client are passed on. */
-export function askAuth(c: ConsoleContext, path: string, body?: object): Promise<Response> {
+/** Calls an endpoint: by POST with a body, else by GET. Only headers that identify the client are passed on. Throws `TooMany`: better-auth's own counters are rows of D1. */
+export async function askAuth(c: ConsoleContext, path: string, body?: object): Promise<Response> {
+  await countVisit(c);
   const { origin } = new URL(c.req.url);
   const headers = new Headers({ "content-type": "application/json", origin });
   for (const name of ["cookie", "cf-connecting-ip", "user-agent"]) {

@@ -14,6 +14,8 @@ export interface ConsoleEnvironment {
   Variables: {
     language: Language;
     t: Translate;
+    /** True once the request has been counted as a visit (`request-limits.ts`). */
+    isVisit: boolean;
     user: Person;
     session: SignedIn["session"];
     account: Account;

@@ -4,6 +4,10 @@ interface ConsoleEnv {
   DB: D1Database;
   /** The gateway's bucket: outputs are read for thumbnails and downloads, and thumbnails are stored beside them */
   ASSETS: R2Bucket;
+  /** The limits of a minute, see `request-limits.ts` */
+  PAGES: RateLimit;
+  FORMS: RateLimit;
+  VISITS: RateLimit;
   /** The auth Worker */
   AUTH: import("./auth/contract.ts").AuthWorker;
   /** Makes thumbnails of images; without it the images themselves are shown */

@@ -18,6 +18,7 @@ import { readBalance } from "./ledger.ts";
 import { buildPost } from "./mail.ts";
 import { type Member as AccountMember, toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
 import { chooseLanguage, type Translate, translator } from "./messages.ts";
+import { countUser } from "./request-limits.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
@@ -63,10 +64,11 @@ export const cookies = (c: ConsoleContext): string => c.req.header("cookie") ?? 
 
 const hasSessionCookie = (c: ConsoleContext) => cookies(c).includes("session_token=");
 
-/** The session of a request. Only a request with a session's cookie costs a call. */
+/** The session of a request. Only a request with a session's cookie costs a call. Throws `TooMany`. */
 async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
   if (!hasSessionCookie(c)) return null;
   const found = await c.env.AUTH.findSession(authSettings(c), cookies(c));
+  if (found) await countUser(c, found.user.id);
   // A session in use is prolonged once a day: without the new cookie the browser would end it a week after signing in.
   for (const cookie of found?.cookies ?? []) c.header("set-cookie", cookie, { append: true });
   return found;
@@ -238,6 +240,13 @@ export const nothingHere = (c: ConsoleContext) =>
     404,
     { width: "slim", lead: c.get("t")("not_found_hint") },
   );
+
+/** For a request above the limits of a minute. A browser that reloads the page sends a form again as it was; a live part stays as it is. */
+export function tooMany(c: ConsoleContext): Response | Promise<Response> {
+  c.header("retry-after", "60");
+  if (c.req.method === "GET" && c.req.header("hx-request") !== undefined) return c.body(null, 429, { "hx-reswap": "none" });
+  return page(c, c.get("t")("too_many_requests"), null, 429, { width: "slim", lead: c.get("t")("too_many_requests_hint") });
+}
 
 /** For a link to a file that has expired, was deleted, or was changed. The gateway sets the status. */
 export async function fileGone(c: ConsoleContext) {

@@ -311,8 +311,9 @@ export interface Invited {
   member?: OpenInvitation;
 }
 
-/** What a token invites to, or undefined: unknown, used, or expired. */
+/** What a token invites to, or undefined: unknown, used, or expired. D1 is asked only for what can be a token. */
 export async function invitedTo(db: D1Database, token: string): Promise<Invited | undefined> {
+  if (!/^(?:inv|join)_[0-9A-Za-z]{22}$/.test(token)) return undefined;
   const member = await findInvitation(db, token);
   if (member) return { member, email: member.email ?? undefined };
   const account = await ownedBy(db, token);

@@ -13,7 +13,7 @@ import { billing } from "./billing/page.tsx";
 import { credit } from "./billing/credit.tsx";
 import { chat } from "./chat/pages.tsx";
 import { characters } from "./characters.tsx";
-import { BadForm, fileGone, frame, languageCookie, nothingHere, page, recognize, withLanguage } from "./frame.tsx";
+import { BadForm, fileGone, frame, languageCookie, nothingHere, page, recognize, tooMany, withLanguage } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { logs } from "./logs/page.tsx";
@@ -21,6 +21,7 @@ import { models } from "./models/page.tsx";
 import { overview } from "./overview.tsx";
 import { playground } from "./playground/playground.tsx";
 import { recover } from "./recover.tsx";
+import { TooMany } from "./request-limits.ts";
 import { protectiveHeaders } from "./secure-headers.ts";
 import { auditLog } from "./team/audit-log.tsx";
 import { joining } from "./team/join.tsx";
@@ -51,8 +52,9 @@ const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
     if (error instanceof BadForm) return page(c, c.get("t")(error.status === 408 ? "form_late" : "form_broken"), null, error.status);
-    alert("console", { outcome: "internal_error" }, error);
     c.header("cache-control", "no-store");
+    if (error instanceof TooMany) return tooMany(c);
+    alert("console", { outcome: "internal_error" }, error);
     return page(c, c.get("t")("failed"), null, 500);
   })
   .notFound(async (c) => {

@@ -9,6 +9,7 @@ import { endResetLinks, findResetUser, followPerson } from "./members.ts";
 import { minPasswordLength } from "./auth/logins.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
+import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, wantedPage, withReturn } from "./return-to.ts";
 import { recordLogins } from "./sign-in-changes.ts";
 
@@ -125,6 +126,7 @@ export const recover = new Hono<ConsoleEnvironment>()
   .post("/reset", async (c) => {
     const { t } = c.var;
     const field = await readForm(c);
+    await countVisit(c);
     const userId = await findResetUser(c.env.DB, field("token"));
     const answer = await askAuth(c, "/reset-password", { token: field("token"), newPassword: field("password") });
     if (answer.ok) {

@@ -8,12 +8,13 @@ import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
 import { readForm, page } from "./frame.tsx";
-import { acceptInvitation, invitedTo, openAccount, type Person, userByEmail } from "./members.ts";
+import { acceptInvitation, type Invited, invitedTo, openAccount, type Person, userByEmail } from "./members.ts";
 import { reachesPeople } from "./mail.ts";
 import type { Translate } from "./messages.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength, unconfirmed } from "./auth/logins.ts";
+import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
 import { claimsIn } from "./recover.tsx";
 import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
@@ -169,6 +170,12 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 4
   );
 }
 
+/** What a visitor's token invites to, or undefined. Throws `TooMany`. */
+async function findInvited(c: ConsoleContext, token: string): Promise<Invited | undefined> {
+  await countVisit(c);
+  return invitedTo(c.env.DB, token);
+}
+
 /** Checks that this user may sign up: without an invitation where sign-up is open, with one unless it is closed. null if not. */
 async function readGuest(
   c: ConsoleContext,
@@ -176,7 +183,7 @@ async function readGuest(
 ): Promise<{ invitation?: string; invited?: string; joins?: boolean } | null> {
   const mode = signup(c.env);
   if (mode === "closed") return null;
-  const found = token ? await invitedTo(c.env.DB, token) : undefined;
+  const found = token ? await findInvited(c, token) : undefined;
   if (token && found)
     return { invitation: token, joins: found.member !== undefined, ...(found.email !== undefined && { invited: found.email }) };
   // With a link that does not work any more the user would open an account instead of joining one.
@@ -293,7 +300,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
     const problem = loginProblem(c);
     const invitation = c.req.query("invitation");
     // Another login returns to the question whether to join; a form brings the invitation along itself.
-    const joins = invitation ? (await invitedTo(c.env.DB, invitation))?.member : undefined;
+    const joins = invitation ? (await findInvited(c, invitation))?.member : undefined;
     const to = pageOfConsole(c, c.req.query("to")) ?? (invitation && joins ? joinPath(invitation) : undefined);
     const { email } = linkIn(c, to);
     const state = { invitation, to, problem, hasEnded: c.req.query("ended") !== undefined, ...(email !== undefined && { email }) };

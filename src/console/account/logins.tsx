@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, configuredLogins } from "../auth/logins.ts";
 import { authSettings, readForm, person, signedIn, nothingHere } from "../frame.tsx";
+import { countVisit } from "../request-limits.ts";
 import { pageOfConsole } from "../return-to.ts";
 import { isSignOnOnly, singleSignOn } from "../settings.ts";
 import { applyGroups } from "../team/groups.ts";
@@ -117,6 +118,7 @@ export const logins = new Hono<ConsoleEnvironment>()
   // The only endpoint of better-auth that is exposed, because browsers return to it.
   .get("/auth/callback/:login", async (c) => {
     if (!isWay(c, c.req.param("login"))) return nothingHere(c);
+    await countVisit(c);
     const { origin } = new URL(c.req.url);
     const answer = await (c.req.param("login") === "oidc" ? finishSignOn(c) : c.env.AUTH.handle(authSettings(c), c.req.raw));
     const to = new URL(answer.headers.get("location") ?? "/console/sign-in?error=failed", origin);

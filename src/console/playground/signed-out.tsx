@@ -3,6 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import type { MiddlewareHandler } from "hono";
 import { person } from "../frame.tsx";
+import { TooMany } from "../request-limits.ts";
 import { withReturn } from "../return-to.ts";
 import { FormError, readForm } from "./images.ts";
 import { unsent } from "./page.tsx";
@@ -32,9 +33,14 @@ async function readAddress(c: ConsoleContext): Promise<string> {
  */
 export const keepTyped: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   let isAdmitted = false;
-  await person(c, async () => {
-    isAdmitted = true;
-  });
+  try {
+    await person(c, async () => {
+      isAdmitted = true;
+    });
+  } catch (error) {
+    if (!(error instanceof TooMany) || c.req.header("hx-request") === undefined) throw error;
+    return unsent(c, "bad", c.var.t("too_many_requests"));
+  }
   return isAdmitted ? next() : answerVisitor(c);
 };
 

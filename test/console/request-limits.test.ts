@@ -1,0 +1,106 @@
+/** How many pages and forms a user, and how many sign-ins and invitations a network of strangers may ask for in a minute. */
+
+import { expect, test, vi } from "vitest";
+import { bindings } from "../support/faults.ts";
+import { holdTime } from "../support/gateway.ts";
+import { Browser, words } from "./support.ts";
+
+holdTime();
+
+/** A limit of this many for each key. */
+function limitOf(most: number) {
+  const keys = new Map<string, number>();
+  const limit = async ({ key }: RateLimitOptions) => {
+    keys.set(key, (keys.get(key) ?? 0) + 1);
+    return { success: keys.get(key)! <= most };
+  };
+  return { keys, limit };
+}
+
+/** The number of statements that D1 gets from now on. */
+function countStatements(): () => number {
+  const spies = (["first", "run", "all", "raw"] as const).map((method) => vi.spyOn(bindings.statement(), method));
+  const batches = vi.spyOn(bindings.database(), "batch");
+  return () => [...spies, batches].reduce((sum, { mock }) => sum + mock.calls.length, 0);
+}
+
+test("a form above the limit of a user changes nothing, and is sent again by reloading the page; others are not concerned", async () => {
+  const FORMS = limitOf(2);
+  const browser = new Browser({ FORMS });
+  await browser.signUp();
+  const rename = (name: string, of = browser) => of.ask("/console/account/name", { name });
+  expect([(await rename("Ann")).status, (await rename("Beth")).status]).toEqual([303, 303]);
+  const refused = await rename("Cleo");
+  expect([refused.status, refused.headers.get("retry-after"), refused.headers.get("cache-control")]).toEqual([429, "60", "no-store"]);
+  expect(words(await refused.text())).toContain("Nothing was changed. Wait a minute, then reload this page");
+  expect(await browser.read("/console/account")).toContain('value="Beth"');
+  const other = new Browser({ FORMS });
+  await other.signUp();
+  expect((await rename("Dora", other)).status).toBe(303);
+  expect([...FORMS.keys.values()]).toEqual([3, 1]);
+});
+
+test("the playground keeps what was typed beside the note, and a live part of a page stays as it is", async () => {
+  const browser = new Browser({ PAGES: limitOf(0) });
+  await browser.signUp();
+  // What is typed there is sent at each pause, and counts as a page.
+  const form = await browser.ask("/console/playground", { model: "imgA-4", do: "preview" }, undefined, { "hx-request": "true" });
+  expect([form.status, form.headers.get("hx-reswap")]).toEqual([200, "none"]);
+  expect(await form.text()).toContain("Too many requests in a minute.");
+  const part = await browser.ask("/console/tasks", undefined, null, { "hx-request": "true" });
+  expect([part.status, part.headers.get("hx-reswap"), await part.text()]).toEqual([429, "none", ""]);
+});
+
+test("pages above the limit of a user read only the session", async () => {
+  const PAGES = limitOf(1);
+  const browser = new Browser({ PAGES });
+  await browser.signUp();
+  expect((await browser.ask("/console/usage")).status).toBe(200);
+  const statements = countStatements();
+  for (const path of ["/console/usage", "/console/logs", "/docs", "/console/nothing"])
+    expect((await browser.ask(path)).status, path).toBe(429);
+  const refused = statements();
+  // The same without a limit, for comparison.
+  const free = new Browser();
+  await free.signUp();
+  const before = statements();
+  await free.ask("/console/usage");
+  expect(refused / 4).toBeLessThan((statements() - before) / 3);
+});
+
+test("an invitation that cannot be one is not looked up, and a network asks for a few of the others", async () => {
+  const browser = new Browser({ VISITS: limitOf(3), SIGNUP: "invite" });
+  const page = (token: string) => browser.ask(`/console/sign-up?invitation=${token}`);
+  const statements = countStatements();
+  expect((await page("x".repeat(1_000))).status).toBe(403);
+  expect(statements()).toBe(0);
+  const token = (at: number) => `join_${`${at}`.padStart(22, "0")}`;
+  expect([(await page(token(1))).status, (await page(token(2))).status]).toEqual([403, 403]);
+  const before = statements();
+  expect(before).toBeGreaterThan(0);
+  expect((await page(token(3))).status).toBe(429);
+  expect((await browser.ask(`/console/sign-in?invitation=${token(4)}`)).status).toBe(429);
+  expect((await browser.ask("/console/sign-up", { invitation: token(5) })).status).toBe(429);
+  expect(statements()).toBe(before);
+});
+
+test("sign-ins above the limit of a network ask D1 for nothing, and a request that has begun is counted once", async () => {
+  const VISITS = limitOf(2);
+  const MAIL = { send: async () => ({ messageId: "1" }) } as unknown as SendEmail;
+  const browser = new Browser({ VISITS, MAIL, MAIL_FROM: "gateway@example.com" });
+  // Signs up, and asks better-auth several times.
+  await browser.signUp();
+  expect((await browser.ask("/console/forgot", { email: "ann@example.com" })).status).toBe(200);
+  expect([...VISITS.keys.values()]).toEqual([2]);
+  const statements = countStatements();
+  for (const [path, form] of [
+    ["/console/sign-in", { email: "ann@example.com", password: "correct horse battery" }],
+    ["/console/sign-up", { name: "Ann", email: "ann@example.com", password: "correct horse battery" }],
+    ["/console/forgot", { email: "ann@example.com" }],
+    ["/console/reset", { token: "unknown", password: "correct horse battery" }],
+    ["/console/sign-out", {}],
+  ] as const)
+    expect((await browser.ask(path, form)).status, path).toBe(429);
+  expect((await browser.ask("/console/passkeys/options", "{}")).status).toBe(429);
+  expect(statements()).toBe(0);
+});
