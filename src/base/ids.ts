@@ -17,6 +17,9 @@ function randomBase62(length: number): string {
 const encodeId = (objectId: DurableObjectId) =>
   Uint8Array.fromHex(objectId.toString()).toBase64({ alphabet: "base64url", omitPadding: true });
 
+/** What creates a namespace's ids again from their text. */
+type Issuer = Pick<DurableObjectNamespace, "idFromString">;
+
 /** A task's public id from its object's id. */
 export const toTaskId = (objectId: DurableObjectId) => `task_${encodeId(objectId)}`;
 
@@ -24,17 +27,10 @@ export const toTaskId = (objectId: DurableObjectId) => `task_${encodeId(objectId
  * The object's id of a public task id, or undefined for an id that was never issued. The platform signs the ids that it issues, so a forged
  * one is detected here and starts no object.
  */
-export function toObjectId<T extends Rpc.DurableObjectBranded | undefined>(
-  namespace: DurableObjectNamespace<T>,
-  taskId: string,
-): DurableObjectId | undefined {
-  return taskId.startsWith("task_") ? decodeId(namespace, taskId.slice("task_".length)) : undefined;
-}
+export const toObjectId = (namespace: Issuer, taskId: string): DurableObjectId | undefined =>
+  taskId.startsWith("task_") ? decodeId(namespace, taskId.slice("task_".length)) : undefined;
 
-function decodeId<T extends Rpc.DurableObjectBranded | undefined>(
-  namespace: DurableObjectNamespace<T>,
-  text: string,
-): DurableObjectId | undefined {
+function decodeId(namespace: Issuer, text: string): DurableObjectId | undefined {
   // 43 characters have two bits more than 32 bytes: only the spelling that ends in zeros is valid.
   if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(text)) return undefined;
   try {
@@ -67,10 +63,7 @@ export function newClientToken(objectId: DurableObjectId): string {
 }
 
 /** The object's id in a client token; undefined if the token is mistyped or its object was never issued. */
-export function toTokenObjectId<T extends Rpc.DurableObjectBranded | undefined>(
-  namespace: DurableObjectNamespace<T>,
-  token: string,
-): DurableObjectId | undefined {
+export function toTokenObjectId(namespace: Issuer, token: string): DurableObjectId | undefined {
   const secret = token.slice(3, -checksumLength);
   return /^st-[\w-]{71}$/.test(token) && token.endsWith(checksum(secret)) ? decodeId(namespace, secret.slice(0, 43)) : undefined;
 }
@@ -108,10 +101,8 @@ export const isChatId = (id: string | undefined): boolean => id?.startsWith(chat
 
 /** A batch's public id from its object's id, and back; undefined for an id that was never issued. */
 export const toBatchId = (objectId: DurableObjectId) => `batch_${encodeId(objectId)}`;
-export const toBatchObjectId = <T extends Rpc.DurableObjectBranded | undefined>(
-  namespace: DurableObjectNamespace<T>,
-  batchId: string,
-): DurableObjectId | undefined => (batchId.startsWith("batch_") ? decodeId(namespace, batchId.slice("batch_".length)) : undefined);
+export const toBatchObjectId = (namespace: Issuer, batchId: string): DurableObjectId | undefined =>
+  batchId.startsWith("batch_") ? decodeId(namespace, batchId.slice("batch_".length)) : undefined;
 
 /**
  * A new id of a caller's file: `file_`, the 43 characters (base64url) of the SHA-256 of its bytes, and 12 random ones. With the digest in it, a
