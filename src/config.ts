@@ -86,10 +86,14 @@ export const perMinute = (env: Env, kind: "submission" | "read") =>
         token: readNumber("TOKEN_READS_PER_MINUTE", env.TOKEN_READS_PER_MINUTE, 120),
       };
 
-/** The gateway's public host names in the configuration: no caller's URL may point to them or to the request's own host. */
-export function ownHosts(env: Env): string[] {
+/**
+ * The rules for callers' URLs: none may point to a host of the gateway itself, which are that of its configuration and `host`, by which the
+ * caller has reached it.
+ */
+export function urlRules(env: Env, host?: string): { allowPrivate: boolean; ownHosts: string[] } {
   const base = assetBaseUrl(env);
-  return base === undefined ? [] : [new URL(base).hostname];
+  const ownHosts = [host, base && new URL(base).hostname].filter((own) => own !== undefined);
+  return { allowPrivate: allowsPrivateNetwork(env), ownHosts };
 }
 
 /** The signing key of asset URLs. It has no default, because anyone could sign with a known secret. */

@@ -1,6 +1,7 @@
 /** `/v1/destinations`: the account's buckets, to which the files of tasks are delivered. */
 
-import type { AppContext } from "../request/context.ts";
+import { type AppContext, hostName } from "../request/context.ts";
+import { urlRules } from "../../config.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import {
@@ -19,7 +20,6 @@ import { readFields, readNoBody } from "../request/body.ts";
 import { toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { destinationChange, destinationName } from "../schema/bodies.ts";
-import { receiverRules } from "./webhooks.ts";
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
@@ -53,7 +53,7 @@ export async function showDestination(c: AppContext, name: string): Promise<Resp
 export async function putDestination(c: AppContext, name: string): Promise<Response> {
   const { kind, endpoint, bucket, region, access_key_id, secret_access_key, prefix = "" } = await readFields(c, destinationChange);
   if (!isName(name)) throw invalid("name", "bad_destination_name");
-  const { url, violations } = readReceiverUrl("endpoint", endpoint, receiverRules(c));
+  const { url, violations } = readReceiverUrl("endpoint", endpoint, urlRules(c.env, hostName(c)));
   if (url === undefined) throw new ApiError("invalid_request", { violations });
   const found = new URL(url);
   if (found.pathname !== "/" || found.search !== "" || found.hash !== "") throw invalid("endpoint", "bad_endpoint");
@@ -74,7 +74,7 @@ export async function testDestination(c: AppContext, name: string): Promise<Resp
   await readNoBody(c);
   const found = isName(name) ? await openDestination(c.env, callerAccount(c), name) : null;
   if (!found) throw new ApiError("destination_not_found");
-  const tried = await tryDestination(found, newId("gateway-test-"), receiverRules(c));
+  const tried = await tryDestination(found, newId("gateway-test-"), urlRules(c.env, hostName(c)));
   const ok = isGood(tried.write) && isGood(tried.read ?? {}) && isGood(tried.delete ?? {});
   return answer(c, { object: "destination.test", name, ok, ...tried });
 }

@@ -1,6 +1,7 @@
 /** `/v1/tokens`: creates client tokens, which can only submit and read a few tasks. */
 
-import type { AppContext } from "../request/context.ts";
+import { type AppContext, hostName } from "../request/context.ts";
+import { urlRules } from "../../config.ts";
 import { charactersNamed, charactersWithIds } from "../../db/characters.ts";
 import { filesWithIds } from "../../db/files.ts";
 import { liveCatalog } from "../../current-catalog.ts";
@@ -12,7 +13,6 @@ import { answer } from "../request/answer.ts";
 import { canonical } from "../request/key-scope.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { newToken } from "../schema/bodies.ts";
-import { receiverRules } from "./webhooks.ts";
 
 export async function createToken(c: AppContext): Promise<Response> {
   const { TOKENS } = c.env;
@@ -29,7 +29,7 @@ export async function createToken(c: AppContext): Promise<Response> {
     callback_url: url,
     ...others
   } = await readFields(c, () => newToken(catalog));
-  const receiver = readReceiverUrl("callback_url", url, receiverRules(c));
+  const receiver = readReceiverUrl("callback_url", url, urlRules(c.env, hostName(c)));
   const named = await findCharacters(c, characters ?? []);
   const known = files.length > 0 ? await filesWithIds(c.env.DB, c.get("caller"), files, Date.now()) : [];
   const unknown = files.flatMap((file, at): Violation[] =>

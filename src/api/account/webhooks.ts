@@ -1,7 +1,7 @@
 /** `/v1/webhook` and `/v1/webhook_secret`: the account's endpoint for callbacks, and the secret that signs them. */
 
-import type { AppContext } from "../request/context.ts";
-import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
+import { type AppContext, hostName } from "../request/context.ts";
+import { urlRules } from "../../config.ts";
 import { readWebhook, rotateSecret, setEndpoint } from "../../db/webhooks.ts";
 import { ApiError, refuse } from "../../base/errors.ts";
 import { actor } from "../request/actor.ts";
@@ -33,15 +33,9 @@ export async function showWebhook(c: AppContext): Promise<Response> {
   return answer(c, { url: (await readWebhook(c.env, callerAccount(c))).url });
 }
 
-/** The rules for the URLs of receivers of callbacks. */
-export const receiverRules = (c: AppContext) => ({
-  allowPrivate: allowsPrivateNetwork(c.env),
-  ownHosts: [new URL(c.get("url")).hostname, ...ownHosts(c.env)],
-});
-
 export async function setWebhook(c: AppContext): Promise<Response> {
   const { url: text } = await readFields(c, webhookChange, ["url"]);
-  const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, receiverRules(c));
+  const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, urlRules(c.env, hostName(c)));
   refuse(violations);
   await setEndpoint(c.env, new Objects(c.env), actor(c), callerAccount(c), url);
   return answer(c, { url });
@@ -54,7 +48,7 @@ export async function testWebhook(c: AppContext): Promise<Response> {
   const { url } = webhook;
   if (url === null) throw new ApiError("webhook_not_found");
   const body = JSON.stringify({ type: "test", timestamp: new Date().toISOString(), data: {} });
-  const { at, status, ...attempt } = await post(url, newId("evt_test_"), body, webhook, receiverRules(c).ownHosts, c.env);
+  const { at, status, ...attempt } = await post(url, newId("evt_test_"), body, webhook, c.env, hostName(c));
   const delivered = status !== undefined && status >= 200 && status < 300;
   return answer(c, {
     object: "webhook.test",

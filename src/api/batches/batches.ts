@@ -15,13 +15,13 @@ import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
 import { readFields, readNoBody } from "../request/body.ts";
-import { type AppContext, assetBase, type Handle, queryParameter } from "../request/context.ts";
+import { type AppContext, assetBase, type Handle, hostName, queryParameter } from "../request/context.ts";
 import { checkKey } from "../request/options.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { requireVariables } from "../request/variable-checks.ts";
-import { allowsPrivateNetwork, maxFileBytes, ownHosts } from "../../config.ts";
+import { maxFileBytes, urlRules } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
 import { listArchive, type ResultsPart } from "./archive.ts";
@@ -37,9 +37,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
   // The lines stay as they were sent, for the receipts of their tasks.
   const body = await readFields(c, newBatch, [], 2);
   const { accountId, keyId, keyHash, ownWallets } = c.get("caller");
-  const host = new URL(c.req.url).hostname;
-  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
-  const receiver = readReceiverUrl("callback_url", body.callback_url, rules);
+  const host = hostName(c);
+  const receiver = readReceiverUrl("callback_url", body.callback_url, urlRules(env, host));
   const delivery = await readDelivery(env, accountId, body.deliver_to);
   const violations: Violation[] = [...receiver.violations, ...delivery.violations];
   const { input_file: inputFile, requests } = body;

@@ -1,6 +1,5 @@
 /** The calls to the receiver of an ended batch. Its object makes them, so that a receiver that does not answer delays no other account's. */
 
-import { ownHosts } from "../../config.ts";
 import { alert } from "../../base/log.ts";
 import { cachedWebhook } from "../../db/webhooks.ts";
 import { isLast, post } from "../../tasks/consumer/notify.ts";
@@ -20,7 +19,7 @@ export async function callReceiver(
     if (url === null) return undefined;
     const body = JSON.stringify({ type: "batch.completed", timestamp: new Date(endedAt).toISOString(), data });
     // The id of the event is the same at each attempt.
-    if (isLast(await post(url, `evt_${id.slice("batch_".length)}`, body, webhook, [host, ...ownHosts(env)], env))) return undefined;
+    if (isLast(await post(url, `evt_${id.slice("batch_".length)}`, body, webhook, env, host))) return undefined;
   } catch (error) {
     alert("callback", { batch: id, outcome: "fault" }, error);
   }

@@ -51,6 +51,9 @@ export const hasQuery = (c: AppContext): boolean => c.get("url").includes("?");
 /** A query parameter; the first one if it is repeated. */
 export const queryParameter = (c: AppContext, name: string): string | undefined => (hasQuery(c) ? c.req.query(name) : undefined);
 
+/** The gateway's host name, as the caller wrote it. */
+export const hostName = (c: AppContext) => new URL(c.get("url")).hostname;
+
 /** The base URL of assets: the gateway's own host unless the operator sets another one. */
 export const assetBase = (c: AppContext) => assetBaseUrl(c.env) ?? c.get("url").slice(0, c.get("url").indexOf("/", "https://".length));
 

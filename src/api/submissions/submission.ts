@@ -4,7 +4,7 @@ import { deadlineSeconds, type Kind, type Model, hasWatermark } from "../../cata
 import { type Parameters, parseBody, toParameters } from "../../catalog/parse.ts";
 import { priceTask } from "../../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../../catalog/roles.ts";
-import { allowsPrivateNetwork, balanceUnit, ownHosts, visibleLabel } from "../../config.ts";
+import { balanceUnit, urlRules, visibleLabel } from "../../config.ts";
 import { liveCatalog, priceVersion } from "../../current-catalog.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
@@ -98,16 +98,16 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
   requireOwnFields(caller, body);
   const catalog = await liveCatalog(env.DB);
   const { model, action: kind, output, code, violations: badFields, files: ownFiles } = parseBody(body, endpoint, { isOpenAi, catalog });
-  const urlRules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [host, ...ownHosts(env)] };
-  const receiver = readReceiverUrl("callback_url", body["callback_url"], urlRules);
+  const rules = urlRules(env, host);
+  const receiver = readReceiverUrl("callback_url", body["callback_url"], rules);
   const optionFaults = optionViolations(body, "task");
   // Looked up only if its form is right.
   const delivery = optionFaults.some(({ param }) => param.startsWith("deliver_to"))
     ? { violations: [] }
-    : await readDeliverTo(env, caller.accountId, body, urlRules, lookups?.destinations);
+    : await readDeliverTo(env, caller.accountId, body, rules, lookups?.destinations);
   const isCharacter = kind === "character";
   const images = readImages();
-  const video = isCharacter && !read.upload ? readVideoUrl(body["url"], urlRules) : { violations: [] };
+  const video = isCharacter && !read.upload ? readVideoUrl(body["url"], rules) : { violations: [] };
   const named = [
     ...images.references.flatMap(({ file: id, ...rest }) =>
       "param" in rest && id !== undefined
@@ -151,7 +151,7 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
 
   function readImages(): ReturnType<typeof readReferences> {
     if (isCharacter || kind === "remix") return { references: [], violations: [] };
-    return model?.own ? readOwnFiles(ownFiles, urlRules) : readReferences(read, model?.like ?? "", urlRules);
+    return model?.own ? readOwnFiles(ownFiles, rules) : readReferences(read, model?.like ?? "", rules);
   }
 }
 

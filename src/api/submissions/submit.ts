@@ -1,7 +1,7 @@
 /** Submissions of images, videos, characters, remixes and files: the HTTP request as a value, the steps to its task, the answer. */
 
 import { announceEnd } from "../request/model-end.ts";
-import { type AppContext, assetBase } from "../request/context.ts";
+import { type AppContext, assetBase, hostName } from "../request/context.ts";
 import { inputPrefix, removeUnder } from "../../storage/assets.ts";
 import { ApiError, budgetExceeded } from "../../base/errors.ts";
 import { toTaskId } from "../../base/ids.ts";
@@ -55,7 +55,7 @@ const toRequest = (c: AppContext, endpoint: Endpoint, videoId: string | undefine
   isDryRun: isDryRun(c),
   isOpenAi: isOpenAi(c.req.raw),
   path: c.req.path,
-  host: new URL(c.req.url).hostname,
+  host: hostName(c),
   base: assetBase(c),
   requestId: c.get("requestId"),
   language: c.get("language"),

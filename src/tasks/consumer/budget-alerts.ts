@@ -6,7 +6,6 @@ import { retryDelaysMs } from "../transitions/receiver-calls.ts";
 import { alert } from "../../base/log.ts";
 import { cachedWebhook } from "../../db/webhooks.ts";
 import { listKeys } from "../../db/api-keys.ts";
-import { ownHosts } from "../../config.ts";
 
 /**
  * Handles a message of the callback queue that carries an alert. If delivery fails the queue retries it, up to the limit in wrangler.toml.
@@ -33,5 +32,5 @@ async function callEndpoint({ id, accountId, keyId, at, data }: BudgetAlert, env
     timestamp: new Date(at).toISOString(),
     data: { object: "budget", key: key && { id: key.id, name: key.name }, ...data },
   });
-  return isLast(await post(webhook.url, id, body, webhook, ownHosts(env), env));
+  return isLast(await post(webhook.url, id, body, webhook, env));
 }

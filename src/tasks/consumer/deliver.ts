@@ -4,7 +4,7 @@ import { logFields } from "../log-fields.ts";
 import type { CompletedTask, DeliveredFile, DeliveryFault, DeliveryReport } from "../record.ts";
 import { attemptMs, filesLeft } from "../transitions/delivery.ts";
 import { alert } from "../../base/log.ts";
-import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
+import { urlRules } from "../../config.ts";
 import { openDestination } from "../../db/destinations.ts";
 import { NetError } from "../../net/net-error.ts";
 import { askBucket, type BucketAnswer, type BucketRequest } from "../../net/put-public.ts";
@@ -89,7 +89,7 @@ async function deliverFile(
   env: Env,
 ): Promise<{ status: number; file: DeliveredFile }> {
   const sha256 = Uint8Array.fromBase64(asset.digest, { alphabet: "base64url" }).toHex();
-  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [task.submission.host, ...ownHosts(env)] };
+  const rules = urlRules(env, task.submission.host);
   const request = (method: BucketRequest["method"]): BucketRequest => ({ ...rules, method, headers: {}, timeoutMs: until - Date.now() });
   const put = (): BucketRequest => ({
     ...request("PUT"),

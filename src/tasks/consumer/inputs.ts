@@ -2,7 +2,7 @@
 
 import { maxPauseMs } from "../work.ts";
 import { type Asset, describeAsset, openAsset } from "../../storage/assets.ts";
-import { allowsPrivateNetwork, ownHosts } from "../../config.ts";
+import { urlRules } from "../../config.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
 import { largeReader, largeReads, readWhole } from "../../media/large-reads.ts";
 import { detectAnyType } from "../../media/any-type.ts";
@@ -48,7 +48,7 @@ export class Inputs {
     this.#env = env;
     this.#clock = clock;
     this.#isWanted = isWanted;
-    this.#rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: [submission.host, ...ownHosts(env)] };
+    this.#rules = urlRules(env, submission.host);
   }
 
   image({ role, url, key, at }: Input): InputImage {

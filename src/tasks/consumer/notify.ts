@@ -2,7 +2,7 @@
 
 import type { TaskMessage, CallbackWork } from "../work.ts";
 import { logFields } from "../log-fields.ts";
-import { allowsPrivateNetwork, assetBaseUrl, ownHosts, signingSecret } from "../../config.ts";
+import { assetBaseUrl, signingSecret, urlRules } from "../../config.ts";
 import { countCall } from "../../db/recent-sums.ts";
 import { cachedWebhook, signingSecrets, type Webhook } from "../../db/webhooks.ts";
 import { alert } from "../../base/log.ts";
@@ -56,20 +56,19 @@ async function callOnce(task: FinalTask, ofDelivery: boolean, env: Env): Promise
     const url = callbackUrl ?? webhook.url;
     if (url === null) return { outcome: "no_endpoint" };
     const body = await writeEvent(task, ofDelivery, assetBaseUrl(env) ?? base, () => signingSecret(env));
-    return { outcome: "attempted", ...(await post(url, toEventId(task.id, ofDelivery), body, webhook, [host, ...ownHosts(env)], env)) };
+    return { outcome: "attempted", ...(await post(url, toEventId(task.id, ofDelivery), body, webhook, env, host)) };
   } catch (error) {
     alert("callback", { ...logFields(task), outcome: "postponed" }, error);
     return { outcome: "postponed" };
   }
 }
 
-/** Sends one signed message to a receiver. Throws only internal faults. */
-export async function post(url: string, id: string, body: string, webhook: Webhook, own: string[], env: Env): Promise<Attempt> {
+/** Sends one signed message to a receiver, which may not be at `host`, by which its owner has reached the gateway. Throws only internal faults. */
+export async function post(url: string, id: string, body: string, webhook: Webhook, env: Env, host?: string): Promise<Attempt> {
   const at = Date.now();
   const signature = await signMessage(signingSecrets(webhook, at), id, at, body);
   const headers = { "content-type": "application/json", ...signature };
-  const rules = { allowPrivate: allowsPrivateNetwork(env), ownHosts: own };
-  const result = await postPublic(url, { ...rules, headers, body, timeoutMs: callTimeoutMs }).then(
+  const result = await postPublic(url, { ...urlRules(env, host), headers, body, timeoutMs: callTimeoutMs }).then(
     (status) => ({ status }),
     (error: unknown) => ({ fault: toFault(error) }),
   );
