@@ -3,20 +3,17 @@
 import type { AppContext } from "../request/context.ts";
 import { readWebhook } from "../../db/webhooks.ts";
 import { ApiError } from "../../base/errors.ts";
-import { toObjectId } from "../../base/ids.ts";
 import { toEventId } from "../../tasks/answers/event.ts";
 import type { Callback, Task } from "../../tasks/record.ts";
 import { readNoBody } from "../request/body.ts";
 import { answer } from "../request/answer.ts";
+import { askObject } from "./tasks.ts";
 import { toSeconds } from "../../base/times.ts";
 
-async function findTask(c: AppContext, taskId: string): Promise<{ id: DurableObjectId; task: Task; url: string | null }> {
+async function findTask(c: AppContext, taskId: string): Promise<{ task: Task; url: string | null }> {
   const { accountId } = c.get("caller");
-  const id = toObjectId(c.env.TASKS, taskId);
-  const task = id && (await c.env.TASKS.get(id).read(accountId));
-  if (!task) throw new ApiError("task_not_found");
-  c.set("task", taskId);
-  return { id, task, url: task.submission.callbackUrl ?? (await readWebhook(c.env, accountId)).url };
+  const task = await askObject(c, taskId, async (object) => object.read(accountId));
+  return { task, url: task.submission.callbackUrl ?? (await readWebhook(c.env, accountId)).url };
 }
 
 function callbackFields({ state, step, attempts = [] }: Partial<Callback> = {}) {
@@ -45,10 +42,9 @@ export async function showCallback(c: AppContext, taskId: string): Promise<Respo
 /** Sends the callback of a final task again at once. Answers before the receiver does, with the state `pending`. */
 export async function repeatCallback(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const { id, url } = await findTask(c, taskId);
+  const { url } = await findTask(c, taskId);
   if (url === null) throw new ApiError("webhook_not_found");
-  const task = await c.env.TASKS.get(id).repeatCallback(c.get("caller").accountId);
-  if (!task) throw new ApiError("task_not_found");
+  const task = await askObject(c, taskId, async (object) => object.repeatCallback(c.get("caller").accountId));
   if (task === "open") throw new ApiError("task_not_final");
   return answer(c, view(task, url));
 }

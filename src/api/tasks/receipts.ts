@@ -2,16 +2,13 @@
 
 import type { AppContext } from "../request/context.ts";
 import { ApiError } from "../../base/errors.ts";
-import { toObjectId } from "../../base/ids.ts";
 import { publicKeys, readReceipt } from "../../signing/receipts.ts";
 import { answer, answerPlain } from "../request/answer.ts";
+import { askObject } from "./tasks.ts";
 
 /** Answers with the receipt of a final task, which is created at the first request and never changes. */
 export async function showReceipt(c: AppContext, taskId: string): Promise<Response> {
-  const id = toObjectId(c.env.TASKS, taskId);
-  const jws = id && (await c.env.TASKS.get(id).receipt(c.get("caller").accountId));
-  if (!jws) throw new ApiError("task_not_found");
-  c.set("task", taskId);
+  const jws = await askObject(c, taskId, async (task) => task.receipt(c.get("caller").accountId));
   if (jws === "open") throw new ApiError("task_not_final");
   return answer(c, { receipt: readReceipt(jws), jws });
 }

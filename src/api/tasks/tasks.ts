@@ -8,12 +8,20 @@ import { readNoBody } from "../request/body.ts";
 import { answer, respond } from "../request/answer.ts";
 import { forgetAnswers, readQuestion } from "./status.ts";
 
+type Stub = ReturnType<Env["TASKS"]["get"]>;
+
+/** What a task's object answers. Throws 404 for an id that was never issued, and for a task that the caller does not have. */
+export async function askObject<T>(c: AppContext, taskId: string, ask: (task: Stub) => Promise<T | null | false | undefined>): Promise<T> {
+  const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
+  const answered = id && (await ask(c.env.TASKS.get(id)));
+  if (!answered) throw new ApiError("task_not_found");
+  c.set("task", taskId);
+  return answered;
+}
+
 export async function cancelTask(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
-  const done = id && (await c.env.TASKS.get(id).cancel(readQuestion(c, "generic")));
-  if (!done) throw new ApiError("task_not_found");
-  c.set("task", taskId);
+  const done = await askObject(c, taskId, async (task) => task.cancel(readQuestion(c, "generic")));
   if (done === "final") throw new ApiError("task_already_final");
   return answer(c, JSON.parse(done.text) as object);
 }
@@ -21,13 +29,9 @@ export async function cancelTask(c: AppContext, taskId: string): Promise<Respons
 /** Deletes a final task's files and record; its entry in the ledger stays. */
 export async function deleteTask(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const id = toObjectId(c.env.TASKS, taskId);
-  if (!id) throw new ApiError("task_not_found");
+  const removal = askObject(c, taskId, async (task) => task.remove(c.get("caller").accountId));
   // Also if the RPC fails: the object may have deleted the task before its answer was lost.
-  const removal = c.env.TASKS.get(id).remove(c.get("caller").accountId);
   const done = await removal.finally(() => forgetAnswers(taskId));
-  if (!done) throw new ApiError("task_not_found");
-  c.set("task", taskId);
   if (done === "open") throw new ApiError("task_not_final");
   if (done === "unavailable") throw new ApiError("unavailable");
   return respond(c, null, 204);
@@ -36,10 +40,7 @@ export async function deleteTask(c: AppContext, taskId: string): Promise<Respons
 /** Delivers the files of a completed task again at once. Answers before the bucket does. */
 export async function repeatDelivery(c: AppContext, taskId: string): Promise<Response> {
   await readNoBody(c);
-  const id = toObjectId(c.env.TASKS, taskId);
-  const done = id && (await c.env.TASKS.get(id).repeatDelivery(readQuestion(c, "generic")));
-  if (!done) throw new ApiError("task_not_found");
-  c.set("task", taskId);
+  const done = await askObject(c, taskId, async (task) => task.repeatDelivery(readQuestion(c, "generic")));
   if (typeof done === "string") throw new ApiError(done);
   forgetAnswers(taskId);
   return answer(c, JSON.parse(done.text) as object);
