@@ -11,7 +11,7 @@ import { errorBody } from "../request/error-body.ts";
 import { withoutImages } from "../request/large-body.ts";
 import { checkChatLine, type CheckedChat } from "./chat-line.ts";
 import type { Lookups } from "../submissions/lookups.ts";
-import { digestBody, storeInputs, storeVideo } from "../submissions/inputs.ts";
+import { completeSubmission, hasInputs } from "../submissions/inputs.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "../submissions/submission.ts";
 import type { Line } from "./lines.ts";
 import type { BatchTerms } from "./state.ts";
@@ -69,21 +69,17 @@ export async function checkLine(
  * own storage.
  */
 export async function makeTask(env: Env, taskId: string, checked: CheckedTask, batch: BatchLine): Promise<CreateAnswer> {
-  const { submission, references, files, videoFile, request } = checked;
-  const { source } = submission;
-  const hasInputs = videoFile !== undefined || references.some(({ inline, file }) => inline !== undefined || file !== undefined);
+  const { read } = checked.request;
+  const isStored = hasInputs(checked, read);
   const stub = env.TASKS.get(toObjectId(env.TASKS, taskId)!);
   try {
-    const bodyDigest = await digestBody(env.ASSETS, taskId, request.read);
-    const inputs = await storeInputs(env, taskId, { references, files }, request.read);
-    const video = videoFile && source && { source: await storeVideo(env, taskId, videoFile, source) };
-    const deadlineSeconds = Math.max(submission.deadlineSeconds, minDeadlineSeconds);
-    const made = await stub.create({ ...submission, deadlineSeconds, bodyDigest, inputs, ...video, batch });
-    if ("refused" in made && hasInputs) await removeUnder(env.ASSETS, inputPrefix(taskId));
+    const completed = await completeSubmission(env, taskId, checked, read);
+    const made = await stub.create({ ...completed, deadlineSeconds: Math.max(completed.deadlineSeconds, minDeadlineSeconds), batch });
+    if ("refused" in made && isStored) await removeUnder(env.ASSETS, inputPrefix(taskId));
     return made;
   } catch (error) {
     // An earlier attempt may have made the task, which then needs its inputs.
-    if (hasInputs && error instanceof ApiError && !(await stub.exists())) await removeUnder(env.ASSETS, inputPrefix(taskId));
+    if (isStored && error instanceof ApiError && !(await stub.exists())) await removeUnder(env.ASSETS, inputPrefix(taskId));
     throw error;
   }
 }

@@ -6,6 +6,7 @@ import type { FileKind } from "../../catalog/own-schema.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import { invalid, type Violation } from "../../base/errors.ts";
 import { copyStored } from "../../storage/assets.ts";
+import type { Source } from "../../tasks/record.ts";
 import type { Lookups } from "./lookups.ts";
 
 /** A field that names a file, and what the file has to be. */
@@ -42,6 +43,11 @@ export async function findFiles(
   });
   return { files, violations };
 }
+
+/** A file as the source of a task, with its bytes under this key. */
+export const toSource = ({ id, type, bytes }: StoredFile, key: string): Source => ({
+  asset: { key, type, bytes, digest: fileDigest(id)! },
+});
 
 /**
  * Copies a file to a task's input, which exists until the task has ended: the caller may delete the file, and it may expire, before the task

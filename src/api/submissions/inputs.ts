@@ -1,20 +1,18 @@
-/** Stores the images of a submission's body in the bucket, and computes the digest of the whole body. */
+/** Completes a checked submission: stores the images and files that it refers to in the bucket, and computes the digest of its body. */
 
 import { inputPrefix, openAsset, removeAssets, storeBytes } from "../../storage/assets.ts";
 import { digestJson } from "../../media/canonical-json.ts";
 import { largeReads } from "../../media/large-reads.ts";
-import type { Input } from "../../tasks/record.ts";
+import type { Input, Submission } from "../../tasks/record.ts";
 import { extractedKey, type LargeBody } from "../request/large-body.ts";
-import type { ReferenceWithRole } from "../request/references.ts";
-import type { StoredFile } from "../../db/files.ts";
-import type { Source } from "../../tasks/record.ts";
-import { copyFile } from "./files.ts";
+import { copyFile, toSource } from "./files.ts";
+import type { Checked } from "./submission.ts";
 
 /**
  * The digest for the receipt. If it was not computed while the body was read, the images are read back now, before those that no field
  * refers to are deleted.
  */
-export const digestBody = async (bucket: R2Bucket, taskId: string, { sent, images, digest }: LargeBody) =>
+const digestBody = async (bucket: R2Bucket, taskId: string, { sent, images, digest }: LargeBody) =>
   digest ??
   digestJson(sent, images, async (index) => {
     const stored = await openAsset(bucket, extractedKey(taskId, index));
@@ -22,16 +20,26 @@ export const digestBody = async (bucket: R2Bucket, taskId: string, { sent, image
     return largeReads(stored.body);
   });
 
+/** True if there is something under the task's inputs once the submission is complete. */
+export const hasInputs = ({ references, videoFile }: Checked, read: LargeBody): boolean =>
+  read.hasInputs || videoFile !== undefined || references.some(({ inline, file }) => inline !== undefined || file !== undefined);
+
+/** Completes a checked submission: what it refers to is stored under the task's inputs. Throws 400 if a file is gone. */
+export async function completeSubmission(env: Env, taskId: string, checked: Checked, read: LargeBody): Promise<Submission> {
+  const { submission, videoFile } = checked;
+  const bodyDigest = await digestBody(env.ASSETS, taskId, read);
+  const inputs = await storeImages(env, taskId, checked, read);
+  if (!videoFile) return { ...submission, bodyDigest, inputs };
+  const key = `${inputPrefix(taskId)}video`;
+  await copyFile(env, videoFile, "url", key);
+  return { ...submission, bodyDigest, inputs, source: toSource(videoFile, key) };
+}
+
 /**
  * The record's data of the images: URLs, and the bucket keys of inline ones and of copies of files. Images that were too small to be extracted from the
  * body are stored now; extracted ones of a field that appeared twice are deleted.
  */
-export async function storeInputs(
-  env: Env,
-  taskId: string,
-  { references, files }: { references: ReferenceWithRole[]; files: Map<string, StoredFile> },
-  { images }: LargeBody,
-): Promise<Input[]> {
+async function storeImages(env: Env, taskId: string, { references, files }: Checked, { images }: LargeBody): Promise<Input[]> {
   const bucket = env.ASSETS;
   const used = new Set(references.map(({ extracted }) => extracted));
   const unused = [...images.values()].filter((image) => !("problem" in image) && !used.has(image.index));
@@ -59,12 +67,4 @@ export async function storeInputs(
     }
   }
   return inputs;
-}
-
-/** The source video of a submission that names a file: a copy of it under the task's inputs. */
-export async function storeVideo(env: Env, taskId: string, file: StoredFile, { asset }: Source): Promise<Source> {
-  if (!asset) throw new Error("the source is no file");
-  const key = `${inputPrefix(taskId)}video`;
-  await copyFile(env, file, "url", key);
-  return { asset: { ...asset, key } };
 }

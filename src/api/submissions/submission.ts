@@ -34,9 +34,8 @@ import {
 } from "../request/references.ts";
 import { sourceFromTask } from "./source.ts";
 import { usableRoutes } from "./routes.ts";
-import { findFiles } from "./files.ts";
+import { findFiles, toSource } from "./files.ts";
 import type { Lookups } from "./lookups.ts";
-import { fileDigest } from "../../base/file-id.ts";
 import type { StoredFile } from "../../db/files.ts";
 
 /** A submission's HTTP request as a value. */
@@ -234,7 +233,7 @@ async function findSource(
   { videoUrl: url, videoFile: file }: Pick<Fields, "videoUrl" | "videoFile">,
 ): Promise<Submission["source"]> {
   if (read.upload) return { asset: read.upload };
-  if (file) return { asset: { key: file.object, type: file.type, bytes: file.bytes, digest: fileDigest(file.id) ?? "" } };
+  if (file) return toSource(file, file.object);
   if (videoId !== undefined) return sourceFromTask(env.TASKS, caller, videoId, "video_id");
   if (fromTask !== undefined) return sourceFromTask(env.TASKS, caller, fromTask, "from_task");
   return url === undefined ? undefined : { url };

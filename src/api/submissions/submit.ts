@@ -14,7 +14,7 @@ import { readObject, smallBody } from "../request/body.ts";
 import { countRefusal } from "../request/client-tokens.ts";
 import { isOthers } from "../../db/callers.ts";
 import { type Claim, findReplay, toClaim } from "./idempotency.ts";
-import { digestBody, storeInputs, storeVideo } from "./inputs.ts";
+import { completeSubmission, hasInputs } from "./inputs.ts";
 import { type LargeBody, readLargeBody, withoutImages } from "../request/large-body.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
@@ -74,8 +74,8 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
   const objectId = env.TASKS.newUniqueId();
   const taskId = toTaskId(objectId);
   const removeInputs = () => retry("remove", taskId, () => removeUnder(env.ASSETS, inputPrefix(taskId)));
-  const removeAndThrow = (hasInputs: boolean) => async (error: unknown) => {
-    if (hasInputs) await removeInputs();
+  const removeAndThrow = (wasStored: boolean) => async (error: unknown) => {
+    if (wasStored) await removeInputs();
     throw error;
   };
 
@@ -90,25 +90,18 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
       ? preview(c, { ...prepared.replay.submission, price: 0 }, true)
       : { task: prepared.replay, isReplay: true, wait: undefined };
   }
-  const { submission, references, files, videoFile, claim } = prepared;
+  const { claim, ...checked } = prepared;
   if (request.isDryRun) {
     if (read.hasInputs) await removeInputs();
-    return preview(c, submission);
+    return preview(c, checked.submission);
   }
 
-  const hasInputs =
-    read.hasInputs || videoFile !== undefined || references.some(({ inline, file }) => inline !== undefined || file !== undefined);
-  const complete = async (): Promise<Submission> => {
-    const bodyDigest = await digestBody(env.ASSETS, taskId, read);
-    const inputs = await storeInputs(env, taskId, { references, files }, read);
-    const { source } = submission;
-    return { ...submission, bodyDigest, inputs, ...(videoFile && source && { source: await storeVideo(env, taskId, videoFile, source) }) };
-  };
+  const isStored = hasInputs(checked, read);
   let wait: OpenWait | undefined;
   try {
     // Opened first: a submission that is refused because of too many waits leaves no task.
-    if (waitSeconds(c) > 0) wait = await openWait(c).catch(removeAndThrow(hasInputs));
-    const completed = await complete().catch(removeAndThrow(hasInputs));
+    if (waitSeconds(c) > 0) wait = await openWait(c).catch(removeAndThrow(isStored));
+    const completed = await completeSubmission(env, taskId, checked, read).catch(removeAndThrow(isStored));
     const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
       claim
         ? await env.CLAIMS.getByName(claim.name).submit(taskId, claim.fingerprint, completed)
@@ -118,10 +111,10 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
       const mayExist = retry("exists", taskId, async () =>
         claim ? env.CLAIMS.getByName(claim.name).exists(claim.fingerprint) : env.TASKS.get(objectId).exists(),
       ).catch(() => true);
-      return removeAndThrow(hasInputs && !(await mayExist))(error);
+      return removeAndThrow(isStored && !(await mayExist))(error);
     });
     const isNew = "task" in made && made.created;
-    if (!isNew && hasInputs) await removeInputs();
+    if (!isNew && isStored) await removeInputs();
     if ("refused" in made) throw made.refused === "budget" ? budgetExceeded(made.until) : new ApiError(refusals[made.refused]);
     if (isNew) {
       c.set("task", made.task.id);

@@ -11,7 +11,7 @@ import { forgetAnswers, readQuestion } from "./status.ts";
 type Stub = ReturnType<Env["TASKS"]["get"]>;
 
 /** What a task's object answers. Throws 404 for an id that was never issued, and for a task that the caller does not have. */
-export async function askObject<T>(c: AppContext, taskId: string, ask: (task: Stub) => Promise<T | null | false | undefined>): Promise<T> {
+export async function askObject<T>(c: AppContext, taskId: string, ask: (task: Stub) => Promise<T | null>): Promise<T> {
   const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
   const answered = id && (await ask(c.env.TASKS.get(id)));
   if (!answered) throw new ApiError("task_not_found");
