@@ -1,12 +1,12 @@
 /** The account's files that a chat names in place of an image's URL: found when it is checked, and sent to its upstream as data URIs. */
 
-import { ApiError, invalid, refuse } from "../../base/errors.ts";
+import { ApiError, refuse } from "../../base/errors.ts";
 import type { Caller } from "../../db/callers.ts";
-import { fileById, type StoredFile } from "../../db/files.ts";
+import type { StoredFile } from "../../db/files.ts";
 import { openAsset } from "../../storage/assets.ts";
 import { largeBody } from "../request/body.ts";
 import type { ChatMemory } from "../request/large-body.ts";
-import { findFiles, type NamedFile } from "../submissions/files.ts";
+import { findFiles, type NamedFile, useBytes } from "../submissions/files.ts";
 
 /** The files by id, with the field that names each first. Empty for most chats. */
 export type ChatFiles = Map<string, { file: StoredFile; param: string }>;
@@ -82,13 +82,7 @@ const fillMessages = (messages: Message[], urls: Map<string, string>): Message[]
     return { ...message, content };
   });
 
-async function readUrl({ DB, ASSETS }: Env, file: StoredFile, param: string): Promise<string> {
-  let stored = await openAsset(ASSETS, file.object);
-  if (!stored) {
-    // The bytes have moved if the same ones were uploaded again.
-    const moved = await fileById(DB, { accountId: file.accountId }, file.id, Date.now());
-    stored = moved ? await openAsset(ASSETS, moved.object) : null;
-  }
-  if (!stored) throw invalid(param, "unknown_file");
+async function readUrl(env: Env, file: StoredFile, param: string): Promise<string> {
+  const stored = await useBytes(env, file, param, (key) => openAsset(env.ASSETS, key));
   return `data:${file.type};base64,${(await stored.bytes()).toBase64()}`;
 }

@@ -53,9 +53,22 @@ export const toSource = ({ id, type, bytes }: StoredFile, key: string): Source =
  * Copies a file to a task's input, which exists until the task has ended: the caller may delete the file, and it may expire, before the task
  * starts. Throws 400 at the field if the file is gone since it was found.
  */
-export async function copyFile({ DB, ASSETS }: Env, file: StoredFile, param: string, to: string): Promise<void> {
-  if (await copyStored(ASSETS, file.object, to)) return;
-  // If the caller uploaded the same bytes again, the file has another object of the bucket since it was found.
+export async function copyFile(env: Env, file: StoredFile, param: string, to: string): Promise<void> {
+  await useBytes(env, file, param, (key) => copyStored(env.ASSETS, key, to));
+}
+
+/** Uses the bytes under the key of a file that was found. Throws 400 at the field if they are gone. */
+export async function useBytes<T>(
+  { DB }: Env,
+  file: StoredFile,
+  param: string,
+  use: (key: string) => Promise<T | null | false>,
+): Promise<T> {
+  const used = await use(file.object);
+  if (used) return used;
+  // If the caller uploaded the same bytes again, they have another key since then.
   const moved = await fileById(DB, { accountId: file.accountId }, file.id, Date.now());
-  if (!moved || !(await copyStored(ASSETS, moved.object, to))) throw invalid(param, "unknown_file");
+  const usedMoved = moved && (await use(moved.object));
+  if (!usedMoved) throw invalid(param, "unknown_file");
+  return usedMoved;
 }
