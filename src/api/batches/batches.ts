@@ -6,9 +6,9 @@ import { sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import { retry } from "../../base/retry.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches, noteBatchBegun } from "../../db/batches.ts";
-import { findDestination } from "../../db/destinations.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
+import { readDeliverTo } from "../submissions/deliver-to.ts";
 import { copyFile } from "../submissions/files.ts";
 import { withDigests } from "../submissions/idempotency.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
@@ -38,8 +38,10 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const body = await readFields(c, newBatch, [], 2);
   const { accountId, keyId, keyHash, ownWallets } = c.get("caller");
   const host = hostName(c);
-  const receiver = readReceiverUrl("callback_url", body.callback_url, urlRules(env, host));
-  const delivery = await readDelivery(env, accountId, body.deliver_to);
+  const rules = urlRules(env, host);
+  const receiver = readReceiverUrl("callback_url", body.callback_url, rules);
+  // A presigned URL takes one file, and a batch has many.
+  const delivery = body.deliver_to?.url === undefined ? await readDeliverTo(env, accountId, body, rules) : oneFileOnly;
   const violations: Violation[] = [...receiver.violations, ...delivery.violations];
   const { input_file: inputFile, requests } = body;
   if (inputFile !== undefined && requests !== undefined)
@@ -114,19 +116,7 @@ function answerCreated(c: AppContext, view: BatchView | "conflict", isReplay: bo
   return answer(c, view, 201, { location: `/v1/batches/${view.id}`, ...(isReplay && { "idempotent-replayed": "true" }) });
 }
 
-/** Where the files of the lines go. A batch has many files, so a presigned URL, which takes one, is refused. */
-async function readDelivery(
-  env: Env,
-  accountId: string,
-  given: { url?: string | undefined; destination?: string | undefined; prefix?: string | undefined } | undefined,
-): Promise<{ deliverTo?: BatchTerms["deliverTo"]; violations: Violation[] }> {
-  if (!given) return { violations: [] };
-  const { destination, prefix } = given;
-  if (destination === undefined) return { violations: [{ param: "deliver_to.url", rule: "one_file_only" }] };
-  if (!(await findDestination(env.DB, accountId, destination)))
-    return { violations: [{ param: "deliver_to.destination", rule: "unknown_destination" }] };
-  return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };
-}
+const oneFileOnly = { deliverTo: undefined, violations: [{ param: "deliver_to.url", rule: "one_file_only" }] };
 
 /** What OpenAI's paths add to a batch of theirs. */
 function readOrigin(c: AppContext): OpenAiOrigin | undefined {

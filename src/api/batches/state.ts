@@ -4,6 +4,7 @@ import { isChatId } from "../../base/ids.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import type { StoredFile } from "../../db/files.ts";
 import type { EndedLines, FailureGroup, LineDelivery, LineQuery } from "../../tasks/batch-line.ts";
+import type { DeliverTo } from "../../tasks/record.ts";
 import type { Settlement } from "../../wallet/late-settlements.ts";
 import type { Language } from "../../messages/index.ts";
 
@@ -60,8 +61,8 @@ export interface BatchTerms {
   callbackUrl?: string | undefined;
   /** How a batch was begun on OpenAI's paths; its lines may use features of OpenAI's API. */
   openAi?: OpenAiOrigin | undefined;
-  /** Of the lines whose bodies have none of their own. */
-  deliverTo?: { destination: string; prefix?: string } | undefined;
+  /** Of the lines whose bodies have none of their own: a destination. */
+  deliverTo?: DeliverTo | undefined;
   reference?: string | undefined;
   /** Milliseconds */
   createdAt: number;
