@@ -12,6 +12,7 @@ import { readCatalog } from "../current-catalog.ts";
 import { canonicalJson } from "../media/canonical-json.ts";
 import { listRevisions, type ModelRow, writeModel } from "../db/models.ts";
 import { ApiError, invalid, refuse, type Violation } from "../base/errors.ts";
+import { toSeconds } from "../base/times.ts";
 import { fetchInputSchema, toDraftEntry } from "../providers/maker-schemas.ts";
 import { isOn, providerNamed, providerNames } from "../providers/index.ts";
 import { toRequest } from "../tasks/request.ts";
@@ -247,6 +248,6 @@ function view(env: Env, id: string, catalog: Catalog, rows: ModelRow[]) {
     revision: newest?.revision ?? 0,
     entry: newest && newest.removed === 0 ? { ...(JSON.parse(newest.entry) as Entry), id } : null,
     model: model ? summary(env, model) : null,
-    revisions: rows.map(({ revision, at, removed }) => ({ revision, at: Math.floor(at / 1000), removed: removed === 1 })),
+    revisions: rows.map(({ revision, at, removed }) => ({ revision, at: toSeconds(at), removed: removed === 1 })),
   };
 }

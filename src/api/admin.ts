@@ -11,6 +11,7 @@ import { forgetCallers } from "../db/callers.ts";
 import { invite } from "../db/accounts.ts";
 import { ApiError, invalid } from "../base/errors.ts";
 import { secretsEqual } from "../base/ids.ts";
+import { toSeconds } from "../base/times.ts";
 import { openWallet, toUnits } from "../db/ledger.ts";
 import { vouchedAdmin } from "../db/vouched.ts";
 import { Objects } from "../rpc/objects.ts";
@@ -70,7 +71,7 @@ async function accountView(c: AppContext, account: accounts.Account) {
     disabled: account.disabled === 1,
     restored: isRestored,
     admin: account.admin === 1,
-    created_at: Math.floor(account.createdAt / 1000),
+    created_at: toSeconds(account.createdAt),
     ...balanceView(balances[account.id]),
     shortfall: toUnits(balances[account.id]?.shortfall ?? 0),
   };
@@ -135,7 +136,7 @@ export async function createInvitation(c: AppContext, id: string): Promise<Respo
   await readNoBody(c);
   const { token, expiresAt } = await invite(c.env.DB, operator(c), (await findAccount(c, id)).id);
   const url = `${new URL(c.req.url).origin}/console/sign-up?invitation=${token}`;
-  return answer(c, { url, expires_at: Math.floor(expiresAt / 1000) }, 201);
+  return answer(c, { url, expires_at: toSeconds(expiresAt) }, 201);
 }
 
 export async function listKeys(c: AppContext, id: string): Promise<Response> {
@@ -222,7 +223,7 @@ export async function audit(c: AppContext): Promise<Response> {
       accounts_checked: audited.accounts,
       entries_checked: audited.entries,
       account: audited.current,
-      started_at: Math.floor(audited.startedAt / 1000),
+      started_at: toSeconds(audited.startedAt),
     },
   });
 }

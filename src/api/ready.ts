@@ -6,6 +6,7 @@ import { describeAsset } from "../storage/assets.ts";
 import { isLocal } from "../config.ts";
 import { readHeartbeat } from "../db/jobs.ts";
 import { alert } from "../base/log.ts";
+import { toSeconds } from "../base/times.ts";
 import { publicKeys } from "../signing/receipts.ts";
 import { wrongVariables } from "./request/variable-checks.ts";
 
@@ -76,7 +77,7 @@ async function readCron(env: Env, now: number): Promise<Cron> {
   if (!env.OPERATIONS || isLocal(env)) return {};
   try {
     const { at, isStale } = await within(readHeartbeat(env.DB, now));
-    return { cron: isStale ? "stale" : "ok", checked_at: at === null ? null : Math.floor(at / 1000) };
+    return { cron: isStale ? "stale" : "ok", checked_at: toSeconds(at) };
   } catch {
     return {};
   }

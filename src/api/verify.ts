@@ -6,6 +6,7 @@ import { clientNetwork, tooManyRequests } from "./request/strangers.ts";
 import { limitsRates } from "../config.ts";
 import { readFingerprint } from "../db/fingerprints.ts";
 import { ApiError, invalid } from "../base/errors.ts";
+import { toSeconds } from "../base/times.ts";
 
 /** Answers with what is known about the file with this SHA-256. Stores nothing; one row of D1 is read, within the limit of the address. */
 export async function verify(c: AppContext): Promise<Response> {
@@ -20,6 +21,6 @@ export async function verify(c: AppContext): Promise<Response> {
   // Without a rule caches may keep a 404, and the file may be known seconds later.
   if (!found) throw new ApiError("not_made_here", { headers: { "cache-control": "no-store" } });
   const { kind, type, credentials, madeAt } = found;
-  const body = { object: "verification", sha256, kind, type, made_at: Math.floor(madeAt / 1000), credentials, ai_generated: true };
+  const body = { object: "verification", sha256, kind, type, made_at: toSeconds(madeAt), credentials, ai_generated: true };
   return answerPlain(c, body, 200, { "cache-control": "public, max-age=3600" });
 }

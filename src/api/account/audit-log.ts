@@ -1,5 +1,6 @@
 /** `/v1/audit_log` and `/admin/audit_log`: who did what in the account, newest first. For keys of owners and admins. */
 
+import { toSeconds } from "../../base/times.ts";
 import type * as z from "zod/mini";
 import type { AppContext } from "../request/context.ts";
 import { type AuditPlace, type AuditRow, findAuditPlace, listAuditLog } from "../../db/audit-log.ts";
@@ -10,7 +11,7 @@ import { adminAuditLogQuery, auditLogQuery } from "../schema/queries.ts";
 const view = ({ id, at, act, actor, actorId, actorName, address, target, targetName, before, after }: AuditRow) => ({
   object: "audit_entry",
   id,
-  at: Math.floor(at / 1000),
+  at: toSeconds(at),
   act,
   actor: { kind: actor, id: actorId, name: actorName },
   address,

@@ -5,6 +5,7 @@ import { characterPicture, removeAssets } from "../../storage/assets.ts";
 import * as characters from "../../db/characters.ts";
 import { lifeTimes, signingSecret } from "../../config.ts";
 import { ApiError } from "../../base/errors.ts";
+import { toSeconds } from "../../base/times.ts";
 import { answer, respond } from "../request/answer.ts";
 import { type AppContext, assetBase } from "../request/context.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
@@ -28,9 +29,9 @@ export async function listCharacters(c: AppContext): Promise<Response> {
         { key: characterPicture(character.id), digest: character.pictureDigest },
         expiresAt,
       ),
-      expires_at: Math.floor(expiresAt / 1000),
+      expires_at: toSeconds(expiresAt),
       model: character.model,
-      created_at: Math.floor(character.createdAt / 1000),
+      created_at: toSeconds(character.createdAt),
     })),
   );
   return answer(c, toList(data, found.length > page.limit));

@@ -4,6 +4,7 @@ import { type AppContext, hostName } from "../request/context.ts";
 import { urlRules } from "../../config.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
+import { toSeconds } from "../../base/times.ts";
 import {
   deleteDestination,
   type Destination,
@@ -21,8 +22,6 @@ import { toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { destinationChange, destinationName } from "../schema/bodies.ts";
 
-const seconds = (ms: number) => Math.floor(ms / 1000);
-
 const view = ({ name, kind, endpoint, bucket, region, accessKeyId, prefix, createdAt, changedAt }: Destination) => ({
   object: "destination",
   name,
@@ -32,8 +31,8 @@ const view = ({ name, kind, endpoint, bucket, region, accessKeyId, prefix, creat
   region,
   access_key_id: accessKeyId,
   ...(prefix !== "" && { prefix }),
-  created_at: seconds(createdAt),
-  changed_at: seconds(changedAt),
+  created_at: toSeconds(createdAt),
+  changed_at: toSeconds(changedAt),
 });
 
 const callerAccount = (c: AppContext) => c.get("caller").accountId;

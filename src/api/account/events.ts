@@ -5,6 +5,7 @@ import { lifeTimes } from "../../config.ts";
 import { deliveryEndedAt, isOfDelivery } from "../../db/delivery-events.ts";
 import { listEndedTasks, settledAt } from "../../db/ledger-reports.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { toSeconds } from "../../base/times.ts";
 import { eventTaskId, eventType, toEventId } from "../../tasks/answers/event.ts";
 import { answer } from "../request/answer.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
@@ -38,7 +39,7 @@ export async function listEvents(c: AppContext): Promise<Response> {
         const data = rows.slice(0, limit).map(({ taskId, outcome, at }) => ({
           id: toEventId(taskId, isOfDelivery(outcome)),
           type: eventType(outcome),
-          at: Math.floor(at / 1000),
+          at: toSeconds(at),
           task: taskId,
         }));
         return answer(c, toList(data, rows.length > limit));

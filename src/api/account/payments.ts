@@ -3,6 +3,7 @@
 import { actor } from "../request/actor.ts";
 import type { AppContext } from "../request/context.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
+import { toSeconds } from "../../base/times.ts";
 import { toUnits } from "../../db/ledger.ts";
 import { answer } from "../request/answer.ts";
 import { readFields } from "../request/body.ts";
@@ -24,7 +25,7 @@ export async function createPayment(c: AppContext): Promise<Response> {
   });
   if (refusal !== undefined && made.refused !== "off") throw refusal;
   if (made.refused === undefined) {
-    const seconds = { created_at: Math.floor(made.createdAt / 1000), expires_at: Math.floor(made.expiresAt / 1000) };
+    const seconds = { created_at: toSeconds(made.createdAt), expires_at: toSeconds(made.expiresAt) };
     return answer(c, { object: "payment", id: made.id, amount: toUnits(made.amount), url: made.url, ...seconds }, 201);
   }
   if (made.refused === "step") throw invalid("amount", "payment_step", { step: made.step });

@@ -6,6 +6,7 @@ import { readWebhook, rotateSecret, setEndpoint } from "../../db/webhooks.ts";
 import { ApiError, refuse } from "../../base/errors.ts";
 import { actor } from "../request/actor.ts";
 import { newId } from "../../base/ids.ts";
+import { toSeconds } from "../../base/times.ts";
 import { post } from "../../tasks/consumer/notify.ts";
 import { Objects } from "../../rpc/objects.ts";
 import { readFields, readNoBody } from "../request/body.ts";
@@ -54,7 +55,7 @@ export async function testWebhook(c: AppContext): Promise<Response> {
     object: "webhook.test",
     url,
     delivered,
-    at: Math.floor(at / 1000),
+    at: toSeconds(at),
     ...(status !== undefined && { status }),
     ...attempt,
   });

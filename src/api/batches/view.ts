@@ -1,5 +1,6 @@
 /** A batch as its callers see it. */
 
+import { toSeconds } from "../../base/times.ts";
 import { toUnits } from "../../db/ledger.ts";
 import type { Batch, Deliveries } from "./state.ts";
 
@@ -13,8 +14,6 @@ interface Sums {
   deliveries: Deliveries | undefined;
 }
 
-const seconds = (ms: number) => Math.floor(ms / 1000);
-
 /** `GET /v1/batches/{id}`. */
 export function toView(batch: Batch, { running, completed, failed, charged, reserved, deliveries }: Sums) {
   const { terms, status, total, waiting, errors, resultsFile, endedAt, typicalSeconds, expected } = batch;
@@ -23,7 +22,7 @@ export function toView(batch: Batch, { running, completed, failed, charged, rese
     id: terms.id,
     object: "batch" as const,
     status,
-    created_at: seconds(terms.createdAt),
+    created_at: toSeconds(terms.createdAt),
     counts: { total, queued: Math.max(0, left - running), running, completed, failed },
     cost: {
       reserved: toUnits(reserved),
@@ -40,7 +39,7 @@ export function toView(batch: Batch, { running, completed, failed, charged, rese
     ...(waiting && endedAt === undefined && { waiting_for: waiting.for }),
     ...(status === "in_progress" &&
       typicalSeconds !== undefined && { estimated_time: Math.ceil(left / terms.concurrency) * typicalSeconds }),
-    ...(endedAt !== undefined && { ended_at: seconds(endedAt) }),
+    ...(endedAt !== undefined && { ended_at: toSeconds(endedAt) }),
     ...(resultsFile !== undefined && { results_file: resultsFile }),
     ...(errors && { errors }),
   };

@@ -5,6 +5,7 @@ import { fileDigest } from "../../base/file-id.ts";
 import { ApiError } from "../../base/errors.ts";
 import { removeExpiredFiles } from "../../storage/files.ts";
 import { alert } from "../../base/log.ts";
+import { toSeconds } from "../../base/times.ts";
 import { answer, respond } from "../request/answer.ts";
 import type { AppContext } from "../request/context.ts";
 import { isOpenAi } from "../request/origin.ts";
@@ -100,8 +101,8 @@ const view = (c: AppContext, { id, type, bytes, name, createdAt, expiresAt }: St
   type,
   bytes,
   sha256: Uint8Array.fromBase64(fileDigest(id)!, { alphabet: "base64url" }).toHex(),
-  created_at: Math.floor(createdAt / 1000),
-  expires_at: Math.floor(expiresAt / 1000),
+  created_at: toSeconds(createdAt),
+  expires_at: toSeconds(expiresAt),
   // OpenAI's paths show it.
   ...(isOpenAi(c.req.raw) && { filename: name }),
 });
