@@ -11,6 +11,7 @@ import { retry } from "../../base/retry.ts";
 import { readFields } from "../request/body.ts";
 import { answer } from "../request/answer.ts";
 import { canonical } from "../request/key-scope.ts";
+import { toMaxCost } from "../request/options.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { newToken } from "../schema/bodies.ts";
 
@@ -44,8 +45,7 @@ export async function createToken(c: AppContext): Promise<Response> {
     accountId,
     keyHash,
     tasks,
-    // Rounded down, except for the error of the multiplication: 1.005 is 1,005,000 millionths.
-    maxCost: Math.floor(maxCost * 1e6 + 1e-3),
+    maxCost: toMaxCost(maxCost),
     models: models && canonical(catalog, models),
     characters: characters && named.ids,
     ...(files.length > 0 && { files }),

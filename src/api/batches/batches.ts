@@ -16,7 +16,7 @@ import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
 import { readFields, readNoBody } from "../request/body.ts";
 import { type AppContext, assetBase, type Handle, hostName, queryParameter } from "../request/context.ts";
-import { checkKey } from "../request/options.ts";
+import { checkKey, toMaxCost } from "../request/options.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
@@ -75,8 +75,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       language: c.get("language"),
       inputBytes: input?.bytes ?? inline!.byteLength,
       inputFile,
-      // Rounded down, except for the error of the multiplication: 1.005 is 1,005,000 millionths.
-      maxCost: body.max_cost === undefined ? undefined : Math.floor(body.max_cost * 1e6 + 1e-3),
+      maxCost: body.max_cost === undefined ? undefined : toMaxCost(body.max_cost),
       concurrency: body.concurrency,
       callbackUrl: receiver.url,
       reference: body.reference,

@@ -20,6 +20,9 @@ export function checkKey(key: string): void {
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalid("Idempotency-Key", "bad_idempotency_key");
 }
 
+/** A `max_cost` as millionths: rounded down, except for the error of the multiplication, so that 1.005 is 1,005,000. */
+export const toMaxCost = (units: number): number => Math.floor(units * 1e6 + 1e-3);
+
 /** Refuses a price above the body's checked `max_cost`. `price` is in millionths. */
 export function requireMaxCost({ max_cost: maxCost }: Record<string, unknown>, price: number): void {
   if (typeof maxCost !== "number" || toUnits(price) <= maxCost) return;
