@@ -107,7 +107,7 @@ async function readFields(response: Response, meter: ChatMeter, chat: Chat): Pro
 /** Waits for the permit of a large answer. Throws if the chat may not go on. */
 async function waitForMemory({ accountId, caller }: Chat): Promise<ReleasedPermit> {
   for (;;) {
-    const permit = await largeAnswers.enter(() => new Error("full"), accountId).catch(() => undefined);
+    const permit = await largeAnswers.tryEnter(accountId);
     if (permit) return permit;
     caller.signal.throwIfAborted();
   }

@@ -51,23 +51,26 @@ export class AttemptObject extends DurableObject {
         return (state === "answered" ? those.at(-1) : those[0]) ?? [];
       })[0];
     const attempt: Attempt = { key: found?.key ?? `openai-${crypto.randomUUID()}`, at: found?.at ?? now, state: "open" };
-    this.#write([...attempts.filter(({ key }) => key !== attempt.key), attempt].slice(-maxAttempts));
+    this.#write("attempts", [...attempts.filter(({ key }) => key !== attempt.key), attempt].slice(-maxAttempts));
     return attempt.key;
   }
 
   end(key: string, end: AttemptEnd): void {
-    this.#write(this.#attempts().flatMap((attempt) => (attempt.key !== key ? attempt : end === "over" ? [] : { ...attempt, state: end })));
+    const attempts = this.#attempts().flatMap((attempt) =>
+      attempt.key !== key ? attempt : end === "over" ? [] : { ...attempt, state: end },
+    );
+    this.#write("attempts", attempts);
   }
 
   /** Stores the conversation of a response that begins. */
   keepInput(account: string, input: string, keyId?: string): void {
-    this.#keep({ account, input, keyId });
+    this.#write("response", { account, input, keyId });
   }
 
   /** Stores a response that has ended, unless its request had `store: false` (then `keepInput` was not called). */
   keepResponse(response: string): void {
     const stored = this.ctx.storage.kv.get<StoredResponse>("response");
-    if (stored) this.#keep({ ...stored, response });
+    if (stored) this.#write("response", { ...stored, response });
   }
 
   /**
@@ -87,20 +90,14 @@ export class AttemptObject extends DurableObject {
     return true;
   }
 
-  #keep(stored: StoredResponse): void {
-    this.ctx.storage.transactionSync(() => {
-      this.ctx.storage.kv.put("response", stored);
-      void this.ctx.storage.setAlarm(Date.now() + keptMs);
-    });
-  }
-
   #attempts(): Attempt[] {
     return this.ctx.storage.kv.get<Attempt[]>("attempts") ?? [];
   }
 
-  #write(attempts: Attempt[]): void {
+  /** Keeps the object's one value, and all of the object for half an hour from now. */
+  #write(name: "attempts" | "response", value: Attempt[] | StoredResponse): void {
     this.ctx.storage.transactionSync(() => {
-      this.ctx.storage.kv.put("attempts", attempts);
+      this.ctx.storage.kv.put(name, value);
       void this.ctx.storage.setAlarm(Date.now() + keptMs);
     });
   }
