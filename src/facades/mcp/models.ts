@@ -45,10 +45,11 @@ export async function readModels(client: ApiClient, authorization: string | null
 /** True for a model with its own input, which no other model has. */
 export const hasOwnInput = ({ price_rule: rule }: ModelEntry) => rule !== undefined;
 
-const schemaFor = (model: ModelEntry, action: Action): Schema | undefined =>
-  hasOwnInput(model) ? undefined : action === "remix" || action === "character" ? model.actions?.[action] : parametersOf(model, action);
-
-const parametersOf = (model: ModelEntry, action: Action) => (model.kind === action ? model.parameters : undefined);
+function schemaFor(model: ModelEntry, action: Action): Schema | undefined {
+  if (hasOwnInput(model)) return undefined;
+  if (action === "remix" || action === "character") return model.actions?.[action];
+  return model.kind === action ? model.parameters : undefined;
+}
 
 /** Finds a model by its name or alias. */
 export const modelNamed = (models: ModelEntry[], name: unknown) =>
@@ -59,7 +60,10 @@ export const modelNamed = (models: ModelEntry[], name: unknown) =>
  * its description names: language models ignore conditions between properties.
  */
 export function mergedProperties(models: ModelEntry[], action: Action): { properties: Record<string, Schema>; required: string[] } {
-  const able = models.map((model) => ({ id: model.id, schema: schemaFor(model, action) })).filter(hasSchema);
+  const able = models.flatMap((model) => {
+    const schema = schemaFor(model, action);
+    return schema ? { id: model.id, schema } : [];
+  });
   const names = [...new Set(able.flatMap(({ schema }) => Object.keys(schema.properties ?? {})))].filter((name) => name !== "model");
   const properties = names.map((name) => {
     const forms = new Map<string, string[]>();
@@ -78,9 +82,6 @@ export function mergedProperties(models: ModelEntry[], action: Action): { proper
     required: names.filter((name) => able.every(({ schema }) => schema.required?.includes(name))),
   };
 }
-
-const hasSchema = (model: { id: string; schema: Schema | undefined }): model is { id: string; schema: Schema } =>
-  model.schema !== undefined;
 
 /** One property with its variants, each with the models that accept it. */
 function eachForm(byText: Map<string, string[]>): Schema {

@@ -62,20 +62,25 @@ const spending =
   "Costs balance units (estimate returns how many). Waits for the task up to 50 seconds; call wait_for_task if it is not finished by then. " +
   "A repeated call with the same arguments returns the same task and is charged once.";
 
-/** A tool that submits a task of one kind. `path` receives its body. */
+const ownPath = "/v1/tasks";
+
+/** The path of submissions of each kind. */
+const paths = {
+  image: () => "/v1/images/generations",
+  video: () => "/v1/videos/generations",
+  remix: (args: Arguments) => `/v1/videos/${toSegment(readTaskId(args))}/remix`,
+  character: () => "/v1/videos/generations",
+  chat: () => "/v1/chat/completions",
+  file: () => ownPath,
+};
+
+/** True for the kinds that models of the interface have. */
+const isMerged = (kind: unknown): kind is Action => kind !== "file" && Object.hasOwn(paths, String(kind));
+
+/** A tool that submits a task of one kind. `named` are arguments that are not part of the body. */
 const generates = (
   action: Action,
-  {
-    named = {},
-    path,
-    ...about
-  }: {
-    title: string;
-    description: string;
-    /** Arguments that are not part of the body. */
-    named?: Record<string, Schema>;
-    path: (args: Arguments) => string;
-  },
+  { named = {}, ...about }: { title: string; description: string; named?: Record<string, Schema> },
 ): Tool => ({
   ...about,
   description: `${about.description} ${spending}`,
@@ -86,12 +91,17 @@ const generates = (
   output: outputs.submission,
   annotations: spends,
   run: (args, context) => {
-    const seconds = readWait(args);
     requireAction(action, args, context.models);
-    const body = without(args, [...Object.keys(named), ...notSent]);
-    return readDryRun(args) ? preview(path(args), body, context.client) : submit(path(args), args, body, context, seconds);
+    return make(paths[action](args), args, context, Object.keys(named));
   },
 });
+
+/** Submits a body, or answers its dry run. Throws `ApiRefusal`. */
+async function make(path: string, args: Arguments, context: Context, named: string[] = []): Promise<CallToolResult> {
+  const seconds = readWait(args);
+  const body = without(args, [...named, ...notSent]);
+  return readDryRun(args) ? preview(path, body, context.client) : submit(path, args, body, context, seconds);
+}
 
 /** Arguments of tools that are not fields of the API's bodies. */
 const notSent = ["variation", "wait", "dry_run"];
@@ -101,9 +111,6 @@ async function preview(path: string, body: Arguments, client: ApiClient): Promis
   const made = await client.read<DryRun>(`${path}?dry_run=true`, { body });
   return structured(`It would cost ${made.price}. Nothing was submitted or charged.`, { ...made });
 }
-
-const ownPath = "/v1/tasks";
-const remixPath = (args: Arguments) => `/v1/videos/${toSegment(readTaskId(args))}/remix`;
 
 export const tools: Record<string, Tool> = {
   list_models: {
@@ -161,12 +168,10 @@ export const tools: Record<string, Tool> = {
   generate_image: generates("image", {
     title: "Generate images",
     description: "Makes one to four images from a prompt, with or without reference images.",
-    path: () => "/v1/images/generations",
   }),
   generate_video: generates("video", {
     title: "Generate a video",
     description: "Makes a video from a prompt, with or without images. @username in the prompt names a character of create_character.",
-    path: () => "/v1/videos/generations",
   }),
   generate: {
     title: "Generate with a model's own input",
@@ -188,25 +193,21 @@ export const tools: Record<string, Tool> = {
     output: outputs.submission,
     annotations: spends,
     run: (args, context) => {
-      const seconds = readWait(args);
       const own = context.models.filter(hasOwnInput);
       const model = modelNamed(context.models, args["model"]);
       if (model && !own.includes(model)) throw invalid("model", `must be one of ${names(own) || "none: no model has an input of its own"}`);
-      const body = without(args, notSent);
-      return readDryRun(args) ? preview(ownPath, body, context.client) : submit(ownPath, args, body, context, seconds);
+      return make(ownPath, args, context);
     },
   },
   remix_video: generates("remix", {
     title: "Remix a video",
     description: "Makes a changed version of a finished video: the prompt says what changes.",
     named: { task_id: { ...taskId, description: "The task that made the video" } },
-    path: remixPath,
   }),
   create_character: generates("character", {
     title: "Create a character",
     description:
       "Makes a character from one to three seconds of a video with sound: exactly one of url and from_task (a finished video's task_id).",
-    path: () => "/v1/videos/generations",
   }),
   get_task: {
     title: "Get a task",
@@ -281,19 +282,6 @@ export const tools: Record<string, Tool> = {
     },
   },
 };
-
-/** The path of submissions of each kind. */
-const paths = {
-  image: () => "/v1/images/generations",
-  video: () => "/v1/videos/generations",
-  remix: remixPath,
-  character: () => "/v1/videos/generations",
-  chat: () => "/v1/chat/completions",
-  file: () => ownPath,
-};
-
-/** True for the kinds that models of the interface have. */
-const isMerged = (kind: unknown): kind is Action => kind !== "file" && Object.hasOwn(paths, String(kind));
 
 const structured = (sentence: string, record: Record<string, unknown>): CallToolResult => ({
   content: [
