@@ -7,10 +7,9 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { refuseField, renameField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages, type Made } from "./image-answer.ts";
-import { sendLargeJson } from "./large-json.ts";
-import { type Identify, once, onceRead } from "./once.ts";
+import { sendJson } from "./large-json.ts";
+import { type Identify, onceRead } from "./once.ts";
 import { awaitSubmitted, isDryRun, ownFields, reportDropped, toImageUrl, withDryRun } from "./submission.ts";
-import { isLarge } from "./turns.ts";
 
 const submissions = "/v1/images/generations";
 
@@ -88,64 +87,42 @@ function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
 
 const rename = renameField((param) => (param === "reference" ? "X-Client-Request-Id" : param));
 
-const isTaken = (name: string) => dropped.has(name);
-
 /** The submission of a batch's line. Its results name URLs: a file with the bytes of all images would be too large. Throws 400. */
 export function toImageLine(c: AppContext, fields: Fields): Fields {
   if (fields["response_format"] === "b64_json") throw refuseField(c, "response_format", "not_equal", { allowed: "url" });
   return toSubmission(c, fields).body;
 }
 
-export async function generateImages(c: AppContext): Promise<Response> {
-  const fields = await readFields(c);
-  const { body, format } = toSubmission(c, fields);
-  reportDropped(c, Object.keys(fields).filter(isTaken));
-  const made = await once(c, JSON.stringify(body), (headers) => submit(c, body, headers));
-  return answerImages(c, made, format);
-}
+export const generateImages = (c: AppContext): Promise<Response> =>
+  makeImages(c, async (identify, convert) => {
+    const body = convert(await readFields(c));
+    return c.var.gateway.ask(withDryRun(c, submissions), { body, headers: await identify(JSON.stringify(body)) });
+  });
 
 /** OpenAI's edits are submitted as generations with input images. */
-export async function editImages(c: AppContext): Promise<Response> {
-  if (isForm(c)) return editForm(c);
-  if (isLarge(c)) return editLarge(c);
-  const { images, image, ...fields } = await readFields(c);
-  const { body, format } = toSubmission(c, fields);
-  const all = { ...body, images: readImages(c, images ?? image) };
-  reportDropped(c, Object.keys(fields).filter(isTaken));
-  const made = await once(c, JSON.stringify(all), (headers) => submit(c, all, headers));
-  return answerImages(c, made, format);
-}
-
-const submit = async (c: AppContext, body: object, headers: Record<string, string>) =>
-  awaitImages(c, await c.var.gateway.ask(withDryRun(c, submissions), { body, headers }).catch(rename));
-
-const editForm = (c: AppContext) =>
-  editArriving(c, (identify, convert) =>
-    sendForm(c, {
-      path: withDryRun(c, submissions),
+export const editImages = (c: AppContext): Promise<Response> =>
+  makeImages(c, (identify, convert) => {
+    const path = withDryRun(c, submissions);
+    if (!isForm(c))
+      return sendJson(c, {
+        path,
+        identify,
+        imageFields: ["images", "image"],
+        toBody: async ({ images, image, ...fields }) => ({ ...convert(fields), images: readImages(c, images ?? image) }),
+      });
+    return sendForm(c, {
+      path,
       identify,
       isFile: (name) => name === "image",
       async toRequest({ fields, files }) {
         if (files.length === 0) throw refuseField(c, "image", "required");
         return { body: toImagesBody(c, files, convert(fields)) };
       },
-    }),
-  );
+    });
+  });
 
-/** The same for JSON, without holding the images in memory several times. */
-const editLarge = (c: AppContext) =>
-  editArriving(c, (identify, convert) =>
-    sendLargeJson(c, {
-      path: withDryRun(c, submissions),
-      identify,
-      field: "images",
-      isImageAt: ([field]) => field === "images" || field === "image",
-      toBody: async ({ images, image, ...fields }) => ({ ...convert(fields), images: readImages(c, images ?? image) }),
-    }),
-  );
-
-/** An edit whose fields are known only when `send` has read its body. `convert` builds the submission from them. */
-async function editArriving(
+/** Makes images whose fields are known only when `send` has read its body. `convert` builds the submission from them. */
+async function makeImages(
   c: AppContext,
   send: (identify: Identify, convert: (fields: Fields) => Fields) => Promise<Response>,
 ): Promise<Response> {
@@ -153,7 +130,10 @@ async function editArriving(
   const convert = (fields: Fields) => {
     const asked = toSubmission(c, fields);
     format = asked.format;
-    reportDropped(c, Object.keys(fields).filter(isTaken));
+    reportDropped(
+      c,
+      Object.keys(fields).filter((name) => dropped.has(name)),
+    );
     return asked.body;
   };
   const made = await onceRead(c, async (identify) => awaitImages(c, await send(identify, convert).catch(rename)));

@@ -1,4 +1,4 @@
-/** JSON bodies with large images: the images are extracted while the body is read, and inserted again one piece at a time while the submission is sent. */
+/** JSON bodies that may have large images: these are extracted while the body is read, and inserted again one piece at a time while the submission is sent. */
 
 import type { AppContext } from "./context.ts";
 import { imageProblems, maxImageBytes } from "../../catalog/fields.ts";
@@ -7,18 +7,17 @@ import { readJsonSkeleton } from "../../media/json-skeleton.ts";
 import { largeReads } from "../../media/large-reads.ts";
 import { callersPace, pace } from "../../net/pace.ts";
 import { refuseBody, refuseField, refuseLike } from "./errors.ts";
-import { type Fields, requireJson, toObject } from "./form.ts";
+import { type Fields, readFields, requireJson, toObject } from "./form.ts";
 import { type Identify, sampleInput } from "./once.ts";
-import { maxBodyBytes, sendInTurn } from "./turns.ts";
+import { isLarge, maxBodyBytes, sendInTurn } from "./turns.ts";
 
 /** How such a body is converted to a submission. */
-interface LargeJsonRules {
+interface JsonRules {
   path: string;
   identify: Identify;
-  /** The field with the images; named in the error for an invalid one. */
-  field: string;
-  isImageAt: (path: readonly (string | number)[]) => boolean;
-  /** Builds the submission from the fields, in which a placeholder replaces each image. An error that it throws becomes the answer. */
+  /** The fields that may have images; the first is named in the error for an invalid one. */
+  imageFields: [string, ...string[]];
+  /** Builds the submission from the fields, in which a placeholder replaces each large image. An error that it throws becomes the answer. */
   toBody: (fields: Fields) => Promise<object>;
 }
 
@@ -27,8 +26,15 @@ const maxImages = 16;
 /** A multiple of three, so that each piece is Base64 by itself; its text stays in the garbage collector's young generation. */
 const pieceBytes = 48 * 1024;
 
-/** Forwards a body with images as a submission. Throws the errors of the body and of the gateway. */
-export function sendLargeJson(c: AppContext, { path, identify, field, isImageAt, toBody }: LargeJsonRules): Promise<Response> {
+/** Sends a JSON body as a submission. Throws the errors of the body and of the gateway. */
+export async function sendJson(c: AppContext, rules: JsonRules): Promise<Response> {
+  if (isLarge(c)) return sendLarge(c, rules);
+  const body = await rules.toBody(await readFields(c));
+  return c.var.gateway.ask(rules.path, { body, headers: await rules.identify(JSON.stringify(body)) });
+}
+
+function sendLarge(c: AppContext, { path, identify, imageFields, toBody }: JsonRules): Promise<Response> {
+  const isImageAt = ([field]: readonly (string | number)[]) => imageFields.includes(String(field));
   return sendInTurn(c, async () => {
     requireJson(c, maxBodyBytes);
     const files = new Map<number, Uint8Array<ArrayBuffer>>();
@@ -41,7 +47,7 @@ export function sendLargeJson(c: AppContext, { path, identify, field, isImageAt,
       throw refuseBody(c, error);
     });
     const encoded = images.map((image) => {
-      if ("problem" in image) throw refuseField(c, field, imageProblems[image.problem], { maximum: 10 });
+      if ("problem" in image) throw refuseField(c, imageFields[0], imageProblems[image.problem], { maximum: 10 });
       return { placeholder: image.placeholder, start: `data:${image.type};base64,`, bytes: files.get(image.index) ?? new Uint8Array() };
     });
     const submission = await toBody(toObject(c, value));

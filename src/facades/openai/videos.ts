@@ -7,11 +7,10 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
-import { sendLargeJson } from "./large-json.ts";
+import { sendJson } from "./large-json.ts";
 import { answerList, readPage } from "./lists.ts";
 import { once, onceRead } from "./once.ts";
 import { answerDryRun, isDryRun, ownFields, toImageUrl, withDryRun } from "./submission.ts";
-import { isLarge } from "./turns.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
 /** OpenAI's defaults. */
@@ -91,23 +90,24 @@ async function takesImages(c: AppContext, { model }: NamedModel): Promise<boolea
 }
 
 export async function createVideo(c: AppContext): Promise<Response> {
-  return answerSubmission(c, isForm(c) ? await sendVideoForm(c) : await sendVideo(c));
-}
-
-async function sendVideo(c: AppContext): Promise<Response> {
-  if (isLarge(c))
-    return onceRead(c, (identify) => {
-      const isImageAt = ([field]: readonly (string | number)[]) => field === "input_reference";
-      return sendLargeJson(c, {
-        path: withDryRun(c, submissions),
-        identify,
-        field: "input_reference",
-        isImageAt,
-        toBody: (fields) => toBody(c, fields),
-      });
-    }).catch(rename(c));
-  const body = await toBody(c, await readFields(c));
-  return once(c, JSON.stringify(body), (headers) => c.var.gateway.ask(withDryRun(c, submissions), { body, headers })).catch(rename(c));
+  const path = withDryRun(c, submissions);
+  const sent = await onceRead(c, (identify) => {
+    if (!isForm(c)) return sendJson(c, { path, identify, imageFields: ["input_reference"], toBody: (fields) => toBody(c, fields) });
+    return sendForm(c, {
+      path,
+      identify,
+      isFile: (name) => name === "input_reference",
+      async toRequest({ fields, files }) {
+        const url = fields["input_reference[image_url]"] ?? fields["input_reference[file_id]"];
+        const submission = toSubmission(c, await withCharacters(c, fields));
+        if (files.length + Number(url !== undefined) > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
+        if (files.length > 0 && !(await takesImages(c, submission.model))) throw refuseField(c, "input_reference", "not_supported");
+        const body = typeof url === "string" ? await withImage(c, submission, url) : submission.body;
+        return { body: toImagesBody(c, files, body) };
+      },
+    });
+  }).catch(rename(c));
+  return answerSubmission(c, sent);
 }
 
 /** Builds the submission of a JSON body. Throws 400. */
@@ -123,24 +123,6 @@ export async function toBody(c: AppContext, { input_reference: image, ...fields 
   const url = toImageUrl(image);
   if (image !== undefined && typeof url !== "string") throw refuseField(c, "input_reference", "not_supported");
   return url === undefined ? submission.body : withImage(c, submission, url as string);
-}
-
-function sendVideoForm(c: AppContext): Promise<Response> {
-  return onceRead(c, (identify) =>
-    sendForm(c, {
-      path: withDryRun(c, submissions),
-      identify,
-      isFile: (name) => name === "input_reference",
-      async toRequest({ fields, files }) {
-        const url = fields["input_reference[image_url]"] ?? fields["input_reference[file_id]"];
-        const submission = toSubmission(c, await withCharacters(c, fields));
-        if (files.length + Number(url !== undefined) > 1) throw refuseField(c, "input_reference", "too_big_list", { maximum: 1 });
-        if (files.length > 0 && !(await takesImages(c, submission.model))) throw refuseField(c, "input_reference", "not_supported");
-        const body = typeof url === "string" ? await withImage(c, submission, url) : submission.body;
-        return { body: toImagesBody(c, files, body) };
-      },
-    }),
-  ).catch(rename(c));
 }
 
 /** OpenAI's remix has only a prompt: model, size and duration are those of its source. */
