@@ -53,15 +53,11 @@ export function toBody(c: AppContext, fields: Fields): Fields {
 }
 
 export async function complete(c: AppContext): Promise<Response> {
-  const { answer, kept: named } = await sendChat(c, (fields) => {
-    const { model } = fields;
-    const known = typeof model === "string" ? resolveModel(c.env, model) : undefined;
-    return { body: { ...fields, ...(known && { model: known.model }) }, kept: known };
-  });
+  const { answer, kept: asked } = await sendChat(c, (fields) => ({ body: toBody(c, fields), kept: fields["model"] }));
   const headers = new Headers(answer.headers);
   headers.delete("content-length");
   const rename = ({ error, ...rest }: Answer) =>
-    error ? { error: toError(error, 500).body } : { ...rest, ...(named && rest.model !== undefined && { model: named.asked }) };
+    error ? { error: toError(error, 500).body } : { ...rest, ...(rest.model !== undefined && { model: asked }) };
   if (!isStream(answer)) return Response.json(rename(await answer.json<Answer>()), { headers });
   const events = translateEvents((data) => `data: ${data.startsWith("{") ? JSON.stringify(rename(JSON.parse(data) as Answer)) : data}\n\n`);
   return new Response(answer.body.pipeThrough(events), { headers });
