@@ -26,7 +26,7 @@ import { cancelBatch, createBatch, deliverBatch, downloadArchive, showBatch, sho
 import { completeChat } from "./api/chat/chat.ts";
 import { estimate } from "./api/chat/estimates.ts";
 import { createFile, deleteFile, downloadFile, listFiles, showFile } from "./api/files/files.ts";
-import { submitTo } from "./api/submissions/generations.ts";
+import { submitTo } from "./api/submissions/submit.ts";
 import { repeatCallback, showCallback } from "./api/tasks/callback.ts";
 import { streamTask } from "./api/tasks/events.ts";
 import { showTasks } from "./api/tasks/list.ts";

@@ -46,7 +46,7 @@ export interface SubmissionRequest {
   videoId: string | undefined;
   read: LargeBody;
   caller: Caller;
-  /** The body as sent, not validated. */
+  /** As sent, not validated. */
   idempotencyKey: string | undefined;
   isDryRun: boolean;
   isOpenAi: boolean;

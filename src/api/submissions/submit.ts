@@ -1,7 +1,7 @@
-/** Submissions of images, videos, characters, remixes and files: the HTTP request as a value, the steps to its task, the answer. */
+/** `/v1/images/generations`, `/v1/videos/generations`, `/v1/videos/{id}/remix`, `/v1/tasks`: the HTTP request as a value, the steps to its task, the answer. */
 
 import { announceEnd } from "../request/model-end.ts";
-import { type AppContext, assetBase, hostName } from "../request/context.ts";
+import { type AppContext, assetBase, type Handle, hostName } from "../request/context.ts";
 import { inputPrefix, removeUnder } from "../../storage/assets.ts";
 import { ApiError, budgetExceeded } from "../../base/errors.ts";
 import { toTaskId } from "../../base/ids.ts";
@@ -11,7 +11,8 @@ import type { Submission, Task } from "../../tasks/record.ts";
 import { toMetadata } from "../../tasks/answers/views.ts";
 import { withSpan } from "../../tracing.ts";
 import { readObject, smallBody } from "../request/body.ts";
-import { countRefusal } from "../request/client-tokens.ts";
+import { admitToSubmit, countAwaitedSubmission } from "../request/auth.ts";
+import { countRefusal, requireTasksLeft } from "../request/client-tokens.ts";
 import { isOthers } from "../../db/callers.ts";
 import { type Claim, findReplay, toClaim } from "./idempotency.ts";
 import { completeSubmission, hasInputs } from "./inputs.ts";
@@ -19,14 +20,29 @@ import { type LargeBody, readLargeBody, withoutImages } from "../request/large-b
 import { isOpenAi } from "../request/origin.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
 import { answerDryRun, isDryRun } from "../request/options.ts";
+import { readQuery } from "../request/query.ts";
+import { requireVariables } from "../request/variable-checks.ts";
+import { submissionQuery } from "../schema/queries.ts";
 import { waitSeconds } from "../tasks/status.ts";
 import { type Accepted, answerAccepted } from "./answer.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
 
-export type Endpoint = SubmissionRequest["endpoint"];
+type Endpoint = SubmissionRequest["endpoint"];
+
+/** Submits to an endpoint: `video` is a video or a character, `task` a model of any kind but text with the body of its own path. */
+export const submitTo =
+  (endpoint: Endpoint): Handle =>
+  async (c, id) => {
+    await admitToSubmit(c, "client tokens");
+    requireTasksLeft(c);
+    requireVariables(c.env, "task");
+    const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);
+    if (wait !== undefined && dryRun !== "true") await countAwaitedSubmission(c);
+    return submit(c, endpoint, endpoint === "remix" ? id : undefined);
+  };
 
 /** Answers the submission of an image, a video or character, a task of any kind, or a remix of the task `videoId`. */
-export async function submit(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response> {
+async function submit(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response> {
   const work = accept(c, endpoint, videoId)
     .catch(async (error: unknown) => {
       if (error instanceof ApiError) await countRefusal(c, error.status);
