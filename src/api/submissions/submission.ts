@@ -1,19 +1,17 @@
 /** Validates a submission's request: checks its fields, then its scope, source, routes and price. Reserves and stores nothing. */
 
-import { deadlineSeconds, type Kind, type Model, hasWatermark } from "../../catalog/models.ts";
+import { deadlineSeconds, type Model, hasWatermark } from "../../catalog/models.ts";
 import { type Parameters, parseBody, toParameters } from "../../catalog/parse.ts";
 import { priceTask } from "../../catalog/prices.ts";
 import { resolveRoles, resolveSize } from "../../catalog/roles.ts";
 import { balanceUnit, urlRules, visibleLabel } from "../../config.ts";
 import { liveCatalog, priceVersion } from "../../current-catalog.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
 import { maxImageBytes } from "../../catalog/fields.ts";
-import type { FoundFile } from "../../catalog/own-schema.ts";
 import type { Caller } from "../../db/callers.ts";
 import { ApiError } from "../../base/errors.ts";
 import type { Language } from "../../messages/index.ts";
 import { providerNamed } from "../../providers/index.ts";
-import { type DeliverTo, firstRoute, type Submission } from "../../tasks/record.ts";
+import { firstRoute, type Submission } from "../../tasks/record.ts";
 import { learnedLately } from "../../tasks/typical-times.ts";
 import { submissionVersion } from "../../base/versions.ts";
 import { requireOwnFields } from "../request/client-tokens.ts";
@@ -62,24 +60,7 @@ export interface SubmissionRequest {
 }
 
 /** The checked fields of a body. */
-interface Fields {
-  /** The catalogue that the body was read with: its prices and routes are the task's, whatever changes meanwhile. */
-  catalog: Catalog;
-  kind: Kind;
-  model: Model;
-  output: Record<string, unknown>;
-  references: Reference[];
-  /** The files that an own input names. */
-  ownFiles: FoundFile[];
-  videoUrl: string | undefined;
-  /** The file that is a character's source video. */
-  videoFile: StoredFile | undefined;
-  /** The files that fields name, by id. */
-  files: Map<string, StoredFile>;
-  callbackUrl: string | undefined;
-  deliverTo: DeliverTo | undefined;
-  characters: Submission["characters"];
-}
+export type Fields = Awaited<ReturnType<typeof readFields>>;
 
 /** A valid submission whose images are not stored yet. */
 export interface Checked {
@@ -92,7 +73,7 @@ export interface Checked {
 }
 
 /** Reads and validates the fields of a body. Throws with all violations. */
-export async function readFields(env: Env, { endpoint, read, caller, host, isOpenAi, lookups }: SubmissionRequest): Promise<Fields> {
+export async function readFields(env: Env, { endpoint, read, caller, host, isOpenAi, lookups }: SubmissionRequest) {
   const { body } = read;
   requireOwnFields(caller, body);
   const catalog = await liveCatalog(env.DB);
@@ -132,16 +113,19 @@ export async function readFields(env: Env, { endpoint, read, caller, host, isOpe
     ...delivery.violations,
   ];
   if (violations.length > 0 || !model) throw new ApiError(code, { violations });
-  const { references } = images;
   return {
+    /** The catalogue that the body was read with: its prices and routes are the task's, whatever changes meanwhile. */
     catalog,
     kind,
     model,
     output,
-    references,
+    references: images.references,
+    /** The files that an own input names. */
     ownFiles,
+    /** The files that fields name, by id. */
     files,
     videoUrl: video.url,
+    /** The file that is a character's source video. */
     videoFile: files.get(video.file ?? ""),
     callbackUrl: receiver.url,
     deliverTo: delivery.deliverTo,

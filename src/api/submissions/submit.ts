@@ -25,7 +25,7 @@ import { requireVariables } from "../request/variable-checks.ts";
 import { submissionQuery } from "../schema/queries.ts";
 import { waitSeconds } from "../tasks/status.ts";
 import { type Accepted, answerAccepted } from "./answer.ts";
-import { type Checked, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
+import { type Checked, type Fields, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
 
 type Endpoint = SubmissionRequest["endpoint"];
 
@@ -156,7 +156,7 @@ async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ rep
   return { ...(await toSubmission(env, c.executionCtx, request, fields)), claim };
 }
 
-async function checkFields(c: AppContext, request: SubmissionRequest): Promise<Awaited<ReturnType<typeof readFields>>> {
+async function checkFields(c: AppContext, request: SubmissionRequest): Promise<Fields> {
   const fields = await readFields(c.env, request);
   c.set("model", fields.model.id);
   announceEnd(c, fields.model);
