@@ -40,35 +40,32 @@ export function readReferences(
 ): { references: Reference[]; violations: Violation[] } {
   const references: Reference[] = [];
   const violations: Violation[] = [];
-  for (const { param, value, role, inline } of imageFields(body, model)) {
-    if (typeof value !== "string") {
-      // The schema stops at a list that is too long; the violations of its elements are reported nevertheless.
-      if (value !== undefined) violations.push({ param, rule: "wrong_type", values: { expected: "string" } });
-      continue;
-    }
-    if (isFileName(value)) {
-      references.push({ file: value.trim(), param, ...(role && { role }) });
-      continue;
-    }
-    const isUrl = /^https?:/i.test(value.trim());
-    if (isUrl || inline === "none") {
-      const url = checkPublicUrl(value, rules);
-      if (url instanceof URL) references.push({ url: url.href, ...(role && { role }) });
-      else violations.push({ param, rule: "bad_url" });
-      continue;
-    }
-    const extracted = images.get(value);
-    if (extracted) {
-      if ("problem" in extracted) violations.push({ param, rule: imageProblems[extracted.problem], values: { maximum: 10 } });
-      else if (extracted.spelling === "bare" && inline !== "bare") violations.push({ param, rule: "bad_image" });
-      else references.push({ extracted: extracted.index, ...(role && { role }) });
-      continue;
-    }
-    const image = decodeImage(value, { allowBare: inline === "bare", maxBytes: maxImageBytes });
-    if ("problem" in image) violations.push({ param, rule: imageProblems[image.problem], values: { maximum: 10 } });
-    else references.push({ inline: image, ...(role && { role }) });
+  for (const field of imageFields(body, model)) {
+    const found = readImage(field, images, rules);
+    if (found && "rule" in found) violations.push({ param: field.param, ...found });
+    else if (found) references.push({ ...found, ...(field.role && { role: field.role }) });
   }
   return { references, violations };
+}
+
+/** The image of a field, or the rule that it violates; undefined without one. */
+function readImage(
+  { param, value, inline }: Field,
+  images: LargeBody["images"],
+  rules: UrlRules,
+): Reference | Omit<Violation, "param"> | undefined {
+  // The schema stops at a list that is too long; the violations of its elements are reported nevertheless.
+  if (typeof value !== "string") return value === undefined ? undefined : { rule: "wrong_type", values: { expected: "string" } };
+  if (isFileName(value)) return { file: value.trim(), param };
+  if (inline === "none" || /^https?:/i.test(value.trim())) {
+    const url = checkPublicUrl(value, rules);
+    return url instanceof URL ? { url: url.href } : { rule: "bad_url" };
+  }
+  const extracted = images.get(value);
+  if (extracted && !("problem" in extracted))
+    return extracted.spelling === "bare" && inline !== "bare" ? { rule: "bad_image" } : { extracted: extracted.index };
+  const image = extracted ?? decodeImage(value, { allowBare: inline === "bare", maxBytes: maxImageBytes });
+  return "problem" in image ? { rule: imageProblems[image.problem], values: { maximum: 10 } } : { inline: image };
 }
 
 /** True if the text names a file of the caller, whether or not it exists. The underscore occurs neither in Base64 nor in a URL's scheme. */
