@@ -11,7 +11,7 @@ import { shownPrice } from "../catalog/prices.ts";
 import { readCatalog } from "../current-catalog.ts";
 import { canonicalJson } from "../media/canonical-json.ts";
 import { listRevisions, type ModelRow, writeModel } from "../db/models.ts";
-import { ApiError, invalid, refuse, type Violation } from "../base/errors.ts";
+import { ApiError, invalid, notOneOf, refuse, type Violation } from "../base/errors.ts";
 import { toSeconds } from "../base/times.ts";
 import { fetchInputSchema, toDraftEntry } from "../providers/maker-schemas.ts";
 import { isOn, providerNamed, providerNames } from "../providers/index.ts";
@@ -50,7 +50,7 @@ export async function deleteModel(c: AppContext, id: string): Promise<Response> 
   await readNoBody(c);
   await change(c, id, readQuery(c, modelChangeQuery), ([newest]) => {
     if (!newest || newest.removed === 1) throw unknownModel();
-    return { raw: JSON.parse(newest.entry) as Record<string, unknown>, isRemoved: true };
+    return { raw: parseEntry(newest), isRemoved: true };
   });
   return respond(c, null, 204);
 }
@@ -59,17 +59,11 @@ export async function deleteModel(c: AppContext, id: string): Promise<Response> 
 export async function rollBackModel(c: AppContext, id: string): Promise<Response> {
   const { revision } = await readFields(c, modelRollback);
   return change(c, id, readQuery(c, modelChangeQuery), (rows) => {
-    const found = rows.find((row) => row.revision === revision);
-    if (!found) {
-      if (rows.length === 0) throw unknownModel();
-      throw invalid(
-        "revision",
-        "not_one_of",
-        { allowed: rows.map((row) => row.revision).join(", ") },
-        rows.map((row) => row.revision),
-      );
-    }
-    return { raw: JSON.parse(found.entry) as Record<string, unknown>, isRemoved: found.removed === 1 };
+    if (rows.length === 0) throw unknownModel();
+    const known = rows.map((row) => row.revision);
+    const found = rows[known.indexOf(revision)];
+    if (!found) throw new ApiError("invalid_request", { violations: [notOneOf("revision", known)] });
+    return { raw: parseEntry(found), isRemoved: found.removed === 1 };
   });
 }
 
@@ -89,6 +83,8 @@ export async function draftModel(c: AppContext): Promise<Response> {
       throw invalid("model", "maker_no_schema", { maker });
   }
 }
+
+const parseEntry = ({ entry }: ModelRow) => JSON.parse(entry) as Record<string, unknown>;
 
 const unknownModel = () => new ApiError("model_not_found", { status: 404 });
 
@@ -123,11 +119,7 @@ async function change(
     const isSame = newest?.entry === text && newest.removed === (isRemoved ? 1 : 0);
     // Without `revision` a change may not overwrite what its sender may not have seen.
     const base = revision ?? (newest?.removed === 1 ? newest.revision : 0);
-    if (!isSame && base !== (newest?.revision ?? 0))
-      throw changedMeanwhile(
-        newest,
-        rows.find((row) => row.revision === base),
-      );
+    if (!isSame && base !== (newest?.revision ?? 0)) throw changedMeanwhile(rows, base);
     const after = isRemoved ? withoutModel(catalog, id) : checkedCatalog(c.env, catalog, id, raw);
     if (isDryRun === "true")
       return answer(c, { ...view(c.env, id, after, rows), entry: isRemoved ? null : { ...fields, id }, dry_run: true });
@@ -141,16 +133,19 @@ async function change(
   throw new ApiError("unavailable");
 }
 
-/** The conflict with the newest revision: its number, and each field that it changed. */
-function changedMeanwhile(newest: ModelRow | undefined, base: ModelRow | undefined): ApiError {
-  const [before, now] = [base, newest].map((row) => (row && row.removed === 0 ? (JSON.parse(row.entry) as Record<string, unknown>) : {}));
-  const names = [...new Set([...Object.keys(before!), ...Object.keys(now!)])];
+/** The conflict with the newest revision: its number, and each field that changed since the revision `base`. */
+function changedMeanwhile(rows: ModelRow[], base: number): ApiError {
+  const [newest] = rows;
+  const parse = (row: ModelRow | undefined): Record<string, unknown> => (row?.removed === 0 ? parseEntry(row) : {});
+  const before = parse(rows.find((row) => row.revision === base));
+  const now = parse(newest);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   const show = (value: unknown) => (value === undefined ? "–" : canonicalJson(value).slice(0, 200));
   const changes = names.flatMap((param): Violation[] => {
-    const [was, is] = [show(before![param]), show(now![param])];
+    const [was, is] = [show(before[param]), show(now[param])];
     return was === is
       ? []
-      : [{ param, rule: "changed_meanwhile", values: { was, is }, ...(now![param] !== undefined && { allowed: now![param] }) }];
+      : [{ param, rule: "changed_meanwhile", values: { was, is }, ...(now[param] !== undefined && { allowed: now[param] }) }];
   });
   const revision = newest?.revision ?? 0;
   return new ApiError("conflict", {
@@ -167,14 +162,8 @@ function checkedCatalog(env: Env, catalog: Catalog, id: string, raw: Record<stri
   const { entry, violations } = checkEntry(raw, id, { catalog, providers: providerNames });
   refuse(violations);
   const after = buildCatalog(catalog.revision, [...stored(catalog, id), { entry, isRemoved: false }]);
-  const unserved = entry.routes
-    ? findUnserved(
-        env,
-        after,
-        after.all.find((model) => model.id === id)!,
-      )
-    : [];
-  refuse(unserved);
+  const model = after.all.find((one) => one.id === id)!;
+  if (entry.routes) refuse(findUnserved(env, after, model));
   return after;
 }
 

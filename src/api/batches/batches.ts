@@ -145,13 +145,8 @@ export async function showBatches(c: AppContext): Promise<Response> {
   await requireRow(after, (id) => hasBatch(c.env.DB, owner.accountId, id));
   const ids = await listBatches(c.env.DB, owner, { limit: limit + 1, after });
   const views = await inLanes(ids.slice(0, limit), (id) => openBatch(c, id).batch.view(owner.accountId, owner.ownWallets));
-  return answer(
-    c,
-    toList(
-      views.filter((view) => view !== null),
-      ids.length > limit,
-    ),
-  );
+  const batches = views.filter((view) => view !== null);
+  return answer(c, toList(batches, ids.length > limit));
 }
 
 /** The handler that asks a batch for itself, or for a change. */

@@ -1,6 +1,6 @@
 /** The lines of a batch's input: found in bytes, parsed, and checked like a submission. */
 
-import { ApiError, invalid, type Violation } from "../../base/errors.ts";
+import { ApiError, invalid, notOneOf, type Violation } from "../../base/errors.ts";
 import { parseObject } from "../request/body.ts";
 import type { SubmissionRequest } from "../submissions/submission.ts";
 
@@ -58,13 +58,8 @@ export function parseLine(bytes: Uint8Array, found: { customId: string | null })
   const videoId = typeof path === "string" ? /^\/v1\/videos\/([\w-]+)\/remix$/.exec(path)?.[1] : undefined;
   const endpoint = videoId !== undefined ? "remix" : path === remix ? undefined : targets.get(path);
   if (!endpoint) {
-    const allowed = [...targets.keys()];
-    violations.push({
-      param: "endpoint",
-      rule: path === undefined ? "required" : "not_one_of",
-      values: { allowed: allowed.join(", ") },
-      allowed,
-    });
+    const wrong = notOneOf("endpoint", [...targets.keys()]);
+    violations.push(path === undefined ? { ...wrong, rule: "required" } : wrong);
   }
   const isObject = typeof body === "object" && body !== null && !Array.isArray(body);
   if (!isObject) violations.push({ param: "body", rule: body === undefined ? "required" : "wrong_type", values: { expected: "object" } });
