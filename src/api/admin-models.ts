@@ -195,9 +195,8 @@ function findUnserved(env: Env, catalog: Catalog, model: Model): Violation[] {
     const isServed = actions.some((action) => {
       if (action === "chat") return provider.chat !== undefined;
       const { endpoint, body } = smallest[action];
-      const parameters = toParameters(
-        parseBody({ ...body, model: model.id }, endpoint, { catalog: { ...catalog, named: () => model } }).output,
-      );
+      const { output } = parseBody({ ...body, model: model.id }, endpoint, { catalog: { ...catalog, named: () => model } });
+      const parameters = toParameters(output);
       return provider.unsupportedField?.(toRequest({ kind: action, parameters, characters: [], inputs: [] }, route)) !== "model";
     });
     return isServed ? [] : [{ param: `routes[${at}].model`, rule: "no_adapter", values: { provider: route.provider } }];

@@ -17,18 +17,15 @@ export async function listCharacters(c: AppContext): Promise<Response> {
   await requireRow(page.after, (id) => characters.characterById(c.env.DB, accountId, id));
   const found = await characters.listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
   const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
+  const toUrl = ({ id, pictureDigest: digest }: characters.Character) =>
+    signedUrl(assetBase(c), signingSecret(c.env), { key: characterPicture(id), digest }, expiresAt);
   const data = await Promise.all(
     found.slice(0, page.limit).map(async (character) => ({
       id: character.id,
       object: "character",
       username: character.username,
       display_name: character.displayName,
-      profile_picture_url: await signedUrl(
-        assetBase(c),
-        signingSecret(c.env),
-        { key: characterPicture(character.id), digest: character.pictureDigest },
-        expiresAt,
-      ),
+      profile_picture_url: await toUrl(character),
       expires_at: toSeconds(expiresAt),
       model: character.model,
       created_at: toSeconds(character.createdAt),

@@ -102,10 +102,8 @@ export class BatchChats {
     const status = "answer" in result ? "completed" : "failed";
     const found = "answer" in result ? { response: result.answer } : { error: toLineError(result.error, terms) };
     const shown = terms.openAi && { openai: line.openAi };
-    this.#store.endChat(
-      { n, status, charged, result: JSON.stringify({ custom_id: line.customId, status, ...found, cost, ...shown }) },
-      ended,
-    );
+    const text = JSON.stringify({ custom_id: line.customId, status, ...found, cost, ...shown });
+    this.#store.endChat({ n, status, charged, result: text }, ended);
     return { status, charged };
   }
 

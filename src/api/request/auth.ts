@@ -82,10 +82,8 @@ export async function countRequest(c: AppContext, kind: "submission" | "read"): 
   const whole = wholeRequest(c);
   const counted = whole?.get("counted");
   if (whole && counted?.includes(kind)) {
-    whole.set(
-      "counted",
-      counted.filter((one) => one !== kind),
-    );
+    const left = counted.filter((one) => one !== kind);
+    whole.set("counted", left);
     c.set("limit", whole.get("limit"));
     return;
   }

@@ -23,7 +23,7 @@ export interface OpenWait {
  */
 export async function openWait(c: AppContext): Promise<OpenWait> {
   const { accountId, keyId, token } = c.get("caller");
-  const id = crypto.randomUUID();
+  const [name, id] = [token?.id ?? keyId, crypto.randomUUID()];
   const counts = limitsRates(c.env) && !isOpenAi(c.req.raw);
   const wallet = () => c.env.WALLETS.getByName(accountId);
   const uncounted = (error: unknown) => alert("wait", { request: c.get("requestId"), account: accountId, outcome: "uncounted" }, error);
@@ -33,7 +33,7 @@ export async function openWait(c: AppContext): Promise<OpenWait> {
     if (!counts || isEnded || Date.now() < renewAt) return;
     renewAt = Date.now() + renewMs;
     const isHeld = await wallet()
-      .holdWait(token?.id ?? keyId, id)
+      .holdWait(name, id)
       .catch((error: unknown) => (uncounted(error), true));
     if (!isHeld) throw new ApiError("too_many_waits");
   };
@@ -47,12 +47,9 @@ export async function openWait(c: AppContext): Promise<OpenWait> {
     end() {
       if (isEnded) return;
       isEnded = true;
-      if (counts)
-        c.executionCtx.waitUntil(
-          wallet()
-            .endWait(token?.id ?? keyId, id)
-            .catch(uncounted),
-        );
+      if (!counts) return;
+      const ended = wallet().endWait(name, id);
+      c.executionCtx.waitUntil(ended.catch(uncounted));
     },
   };
 }

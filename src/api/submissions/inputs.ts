@@ -42,11 +42,9 @@ export async function completeSubmission(env: Env, taskId: string, checked: Chec
 async function storeImages(env: Env, taskId: string, { references, files }: Checked, { images }: LargeBody): Promise<Input[]> {
   const bucket = env.ASSETS;
   const used = new Set(references.map(({ extracted }) => extracted));
-  const unused = [...images.values()].filter((image) => !("problem" in image) && !used.has(image.index));
-  await removeAssets(
-    bucket,
-    unused.map(({ index }) => extractedKey(taskId, index)),
-  );
+  const stored = [...images.values()].filter((image) => !("problem" in image));
+  const unused = stored.flatMap(({ index }) => (used.has(index) ? [] : extractedKey(taskId, index)));
+  await removeAssets(bucket, unused);
   const inputs: Input[] = [];
   // Stored one after the other: if one fails, no other write is running, and all stored images can be deleted.
   for (const [at, reference] of references.entries()) {
@@ -55,9 +53,9 @@ async function storeImages(env: Env, taskId: string, { references, files }: Chec
     if (url !== undefined) inputs.push({ ...of, url });
     else if (file !== undefined) {
       const key = `${inputPrefix(taskId)}file-${at}`;
-      const stored = files.get(file);
-      if (!stored) throw new Error("a file of the submission was not looked up");
-      await copyFile(env, stored, reference.param, key);
+      const found = files.get(file);
+      if (!found) throw new Error("a file of the submission was not looked up");
+      await copyFile(env, found, reference.param, key);
       inputs.push({ ...of, key });
     } else if (extracted !== undefined) inputs.push({ ...of, key: extractedKey(taskId, extracted) });
     else {

@@ -22,10 +22,8 @@ function inOrder(routes: Route[], { inputs, characters }: Wanted): Route[] {
  * the unsupported field, and if the first route would refuse the prompt because of its content.
  */
 export function usableRoutes(env: Env, model: Model, wanted: Wanted): Route[] {
-  const routes = inOrder(
-    routesFor(model, (provider) => isOn(env, provider), isLocal(env)),
-    wanted,
-  );
+  const all = routesFor(model, (provider) => isOn(env, provider), isLocal(env));
+  const routes = inOrder(all, wanted);
   const unsupported = routes.map((route) => findUnsupported(providerNamed(env, route.provider), toRequest(wanted, route)));
   const usable = routes.filter((_, at) => unsupported[at] === undefined);
   const [first] = usable;

@@ -94,13 +94,12 @@ async function* readRows(c: AppContext, { limit, after, status, reference }: Que
   // Ask the wallet before D1: a task that is written in between is in both, and is listed once.
   const unwritten = await c.env.WALLETS.getByName(accountId).unwritten();
   let cursor: Place | undefined;
-  await requireRow(
-    after,
-    async (id) =>
-      (cursor =
-        unwritten.find((entry) => entry.taskId === id && entry.kind !== "chat" && reference === undefined) ??
-        (await findPlace(c, id, reference, unwritten.find(({ taskId }) => taskId === id)?.at))) !== undefined,
-  );
+  await requireRow(after, async (id) => {
+    const isAt = (entry: (typeof unwritten)[number]) => entry.taskId === id && entry.kind !== "chat" && reference === undefined;
+    const at = unwritten.find(({ taskId }) => taskId === id)?.at;
+    cursor = unwritten.find(isAt) ?? (await findPlace(c, id, reference, at));
+    return cursor;
+  });
   const most = Math.max(limit + 1, reference === undefined ? pageRows : referencedRows);
   for (let size = status ? most : limit + 1, isLast = false; !isLast; size = most) {
     const page = { ...filters, limit: size, after: cursor };

@@ -45,10 +45,8 @@ export async function readBody(request: Request, api: Pick<GatewayApi, "account"
 
 async function readText(request: Request): Promise<Body> {
   try {
-    const read = await within(
-      paceTimeMs(Number(request.headers.get("content-length") ?? maxBodyBytes)),
-      readRequestBody(request, maxBodyBytes),
-    );
+    const ms = paceTimeMs(Number(request.headers.get("content-length") ?? maxBodyBytes));
+    const read = await within(ms, readRequestBody(request, maxBodyBytes));
     return read.tooLarge ? tooLarge : { text: read.text, release: () => undefined };
   } catch (error) {
     if (error instanceof NetError) return tooSlow;

@@ -152,9 +152,6 @@ export async function cancelBatch(c: AppContext): Promise<Response> {
 export async function listBatches(c: AppContext): Promise<Response> {
   const { limit = "20", after } = c.req.query();
   const page = await readPage<Batch>(c, "/v1/batches", { limit, after });
-  return answerList(
-    c,
-    page,
-    page.data.map((batch) => toBatch(batch)),
-  );
+  const data = page.data.map((batch) => toBatch(batch));
+  return answerList(c, page, data);
 }

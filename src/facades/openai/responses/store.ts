@@ -27,14 +27,10 @@ export async function readPrevious(c: AppContext, id: string): Promise<Fields[]>
   const account = await c.env.API.account();
   if (account === undefined) return [];
   const stored = await find(c, id, account);
-  if (!stored)
-    throw refuse(
-      c,
-      400,
-      "previous_response_not_found",
-      { id: id.slice(0, 100) },
-      { param: "previous_response_id", code: "previous_response_not_found" },
-    );
+  if (!stored) {
+    const details = { param: "previous_response_id", code: "previous_response_not_found" };
+    throw refuse(c, 400, "previous_response_not_found", { id: id.slice(0, 100) }, details);
+  }
   const { output } = JSON.parse(stored.response ?? "") as { output: Fields[] };
   return [...(JSON.parse(stored.input) as Fields[]), ...output];
 }
