@@ -1,6 +1,7 @@
 /** The bytes of callers' files in the bucket: their keys, and removing those of expired files. */
 
-import { deleteExpiredFiles, expiredFiles } from "../db/files.ts";
+import { newFileId } from "../base/ids.ts";
+import { deleteExpiredFiles, expiredFiles, type StoredFile } from "../db/files.ts";
 import { removeAssets } from "./assets.ts";
 
 /** The prefix of an account's files. The bucket's rule removes what is left there after eight days: no file exists longer than seven. */
@@ -8,6 +9,17 @@ export const filePrefix = (accountId: string) => `files/${accountId}/`;
 
 /** The key for the bytes of a new file. */
 export const newFileObject = (accountId: string) => `${filePrefix(accountId)}${crypto.randomUUID()}`;
+
+/** A new file with these stored bytes, which is kept for `keptMs`. Its times are whole seconds. */
+export function toNewFile(
+  file: Pick<StoredFile, "accountId" | "keyId" | "type" | "name" | "object">,
+  { bytes, digest }: { bytes: number; digest: string },
+  keptMs: number,
+): StoredFile {
+  const now = Date.now();
+  const createdAt = now - (now % 1000);
+  return { ...file, id: newFileId(digest), bytes, createdAt, expiresAt: createdAt + keptMs };
+}
 
 /**
  * Removes the bytes, then the rows of at most `limit` expired files, of one account or of all. Bytes that another file still has stay. A file

@@ -1,9 +1,8 @@
 /** The results of an ended batch as a file of the account, written in parts from the batch's storage. */
 
-import { newFileId } from "../../base/ids.ts";
 import { fileById, insertFile, type StoredFile } from "../../db/files.ts";
 import { removeAssets, storeFile } from "../../storage/assets.ts";
-import { newFileObject } from "../../storage/files.ts";
+import { newFileObject, toNewFile } from "../../storage/files.ts";
 import type { BatchStore } from "./state.ts";
 
 /** The size of the parts in which results are read. */
@@ -35,8 +34,6 @@ async function writeResults(env: Env, store: BatchStore, keptMs: number): Promis
       from = part.next;
     }
   };
-  const { bytes, digest } = await storeFile(env.ASSETS, object, pieces(), { type, maxBytes: Infinity });
-  const now = Date.now();
-  const createdAt = now - (now % 1000);
-  return { id: newFileId(digest), accountId, type, bytes, name: `${id}.jsonl`, object, createdAt, expiresAt: createdAt + keptMs, keyId };
+  const stored = await storeFile(env.ASSETS, object, pieces(), { type, maxBytes: Infinity });
+  return toNewFile({ accountId, keyId, type, name: `${id}.jsonl`, object }, stored, keptMs);
 }

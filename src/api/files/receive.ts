@@ -1,7 +1,7 @@
 /** Receives a caller's file: checked by its bytes, stored while it arrives, and added to the account's files if there is room. */
 
 import { TooLargeError, openAsset, removeAssets, storeFile } from "../../storage/assets.ts";
-import { newFileObject, removeExpiredFiles } from "../../storage/files.ts";
+import { newFileObject, removeExpiredFiles, toNewFile } from "../../storage/files.ts";
 import { spool } from "../../storage/spool.ts";
 import { insertFile, type StoredFile, usedFileBytes } from "../../db/files.ts";
 import { maxFileBytes } from "../../config.ts";
@@ -10,7 +10,6 @@ import { detectFileType, FILE_TYPE_BYTES, type FileType } from "../../media/file
 import { readHead, whole } from "../../media/head.ts";
 import { readVideoFacts } from "../../media/mp4.ts";
 import { ApiError, bodyTooLarge, invalid } from "../../base/errors.ts";
-import { newFileId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
 import { NetError } from "../../net/net-error.ts";
@@ -66,19 +65,8 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
     try {
       const lifetime = readLifetime(found.fields);
       if (type.startsWith("video/")) await requireVideo(env.ASSETS, object, stored.bytes);
-      const now = Date.now();
-      const createdAt = now - (now % 1000);
-      return await add(c, {
-        id: newFileId(stored.digest),
-        accountId,
-        type,
-        bytes: stored.bytes,
-        name: found.fileName === undefined ? null : toName(found.fileName),
-        object,
-        createdAt,
-        expiresAt: createdAt + 1000 * lifetime,
-        keyId,
-      });
+      const name = found.fileName === undefined ? null : toName(found.fileName);
+      return await add(c, toNewFile({ accountId, keyId, type, name, object }, stored, 1000 * lifetime));
     } catch (error) {
       await remove(env.ASSETS, [object]);
       throw error;
