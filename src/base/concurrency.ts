@@ -39,9 +39,8 @@ export interface SemaphoreOptions {
 export interface Permit {
   /** Changes the size; false, without a change, if a larger size does not fit. */
   resize: (size: number) => boolean;
+  release: () => void;
 }
-
-export type ReleasedPermit = Permit & { release: () => void };
 
 interface Turn {
   owner: string | undefined;
@@ -65,33 +64,27 @@ export class Semaphore {
    * if too many requests of the owner are already waiting.
    */
   async take<T>(work: (permit: Permit) => Promise<T>, refusal: () => Error, owner?: string, size = 1, maxWaitMs?: number): Promise<T> {
-    const { release, ...permit } = await this.enter(refusal, owner, size, maxWaitMs);
+    const permit = await this.tryEnter(owner, size, maxWaitMs);
+    if (!permit) throw refusal();
     try {
       return await work(permit);
     } finally {
-      release();
+      permit.release();
     }
   }
 
-  /** Waits like `take` for a permit, which the caller releases. */
-  async enter(refusal: () => Error, owner?: string, size?: number, maxWaitMs?: number): Promise<ReleasedPermit> {
-    const permit = await this.tryEnter(owner, size, maxWaitMs);
-    if (!permit) throw refusal();
-    return permit;
-  }
-
-  /** The same for work that goes on without a permit: undefined where `enter` throws. */
-  async tryEnter(owner?: string, size = 1, maxWaitMs = this.#options.maxWaitMs): Promise<ReleasedPermit | undefined> {
+  /** Waits like `take` for a permit, which the caller releases; undefined where `take` throws. */
+  async tryEnter(owner?: string, size = 1, maxWaitMs = this.#options.maxWaitMs): Promise<Permit | undefined> {
     const turn = { owner, size, until: 0, isPatient: maxWaitMs > this.#options.maxWaitMs };
     return this.#isNext(turn) || (await this.#wait(turn, maxWaitMs)) ? this.#admit(turn) : undefined;
   }
 
   /** A permit of size 0 for work that takes what is free and never waits. */
-  open(owner: string): ReleasedPermit {
+  open(owner: string): Permit {
     return this.#admit({ owner, size: 0, until: 0, isPatient: false });
   }
 
-  #admit(turn: Turn): ReleasedPermit {
+  #admit(turn: Turn): Permit {
     turn.until = Date.now() + this.#options.maxHoldMs;
     this.#taken.add(turn);
     return {

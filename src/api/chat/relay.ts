@@ -6,7 +6,7 @@ import type { ChatCaller } from "./caller.ts";
 import type { ChatCosts } from "./costs.ts";
 import { EventTranslator } from "./events.ts";
 import { openSender } from "./sender.ts";
-import { type ReleasedPermit, Semaphore } from "../../base/concurrency.ts";
+import { type Permit, Semaphore } from "../../base/concurrency.ts";
 
 /** A running chat. */
 export interface Chat {
@@ -84,7 +84,7 @@ async function readFields(response: Response, meter: ChatMeter, chat: Chat): Pro
   let decoder: TextDecoder | undefined;
   let text = "";
   let bytes = 0;
-  let permit: ReleasedPermit | undefined;
+  let permit: Permit | undefined;
   try {
     for (let part = await reader.read(); part; part = await reader.read()) {
       bytes += part.byteLength;
@@ -105,7 +105,7 @@ async function readFields(response: Response, meter: ChatMeter, chat: Chat): Pro
 }
 
 /** Waits for the permit of a large answer. Throws if the chat may not go on. */
-async function waitForMemory({ accountId, caller }: Chat): Promise<ReleasedPermit> {
+async function waitForMemory({ accountId, caller }: Chat): Promise<Permit> {
   for (;;) {
     const permit = await largeAnswers.tryEnter(accountId);
     if (permit) return permit;

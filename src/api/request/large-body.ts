@@ -175,7 +175,8 @@ async function* inTurns(c: AppContext, { head, arrival, owner }: Arriving): Asyn
   }
   const rest = await arrival.rest();
   try {
-    const turn = await turns.enter(refusal, owner.share, Math.min(head.length + rest.bytes, maxImageTurn));
+    const turn = await turns.tryEnter(owner.share, Math.min(head.length + rest.bytes, maxImageTurn));
+    if (!turn) throw refusal();
     try {
       yield* joined(head, rest);
     } finally {
