@@ -5,8 +5,8 @@ import {
   MaxFileSizeExceededError,
   MaxTotalSizeExceededError,
   MultipartParseError,
+  MultipartParser,
   type MultipartPart,
-  parseMultipartStream,
 } from "@remix-run/multipart-parser";
 import { maxImageBytes } from "../../catalog/fields.ts";
 import { detectImageType, IMAGE_TYPE_BYTES } from "../../media/image-type.ts";
@@ -137,15 +137,20 @@ async function readForm(
   if (Number(c.req.header("content-length") ?? 0) > maxBodyBytes) throw refuse(c, 413, "form_too_large");
   const form: Form = { fields: {}, files: [] };
   try {
-    const limits = { boundary, maxFileSize: maxFileBytes, maxTotalSize: maxBodyBytes, maxParts: 64 };
-    for await (const part of parseMultipartStream(paced(body), limits)) {
-      const name = (part.name ?? "").replace(/\[\]$/, "");
-      // Neither is ignored: something else would be made, and charged, than was asked for.
-      if (part.isFile && !isFile(name)) throw refuseField(c, name, "not_supported");
-      if (!part.isFile && isFile(name)) throw refuseField(c, name, "wrong_type", { expected: "file" });
-      if (part.isFile) form.files.push({ name, content: part.content });
-      else addField(form.fields, part);
+    const parser = new MultipartParser(boundary, { maxFileSize: maxFileBytes, maxTotalSize: maxBodyBytes, maxParts: 64 });
+    // With the gateway's minimum transfer rate: a slow caller would hold a permit that others wait for.
+    for await (const piece of largeReads(body, undefined, pace(callersPace))) {
+      // A copy, of which the parser keeps parts.
+      for (const part of parser.write(piece.slice())) {
+        const name = (part.name ?? "").replace(/\[\]$/, "");
+        // Neither is ignored: something else would be made, and charged, than was asked for.
+        if (part.isFile && !isFile(name)) throw refuseField(c, name, "not_supported");
+        if (!part.isFile && isFile(name)) throw refuseField(c, name, "wrong_type", { expected: "file" });
+        if (part.isFile) form.files.push({ name, content: part.content });
+        else addField(form.fields, part);
+      }
     }
+    parser.finish();
   } catch (error) {
     if (error instanceof MaxFileSizeExceededError || error instanceof MaxTotalSizeExceededError) throw refuse(c, 413, "form_too_large");
     // A TypeError: a name or text that is not UTF-8.
@@ -173,28 +178,6 @@ function addField(fields: Fields, { name: written = "", text }: MultipartPart): 
   if (/^characters\[\d*\]\[id\]$/.test(name))
     fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
   else fields[name] = fromText(name, text);
-}
-
-/**
- * The body of a caller, with the gateway's minimum transfer rate: a slow caller would hold a permit that others wait for. Fails with
- * `NetError`.
- */
-function paced(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  const wait = pace(callersPace);
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const bytes = await wait(reader.read().then(({ value }) => value));
-        if (bytes) controller.enqueue(bytes);
-        else controller.close();
-      } catch (error) {
-        reader.cancel(error).catch(() => undefined);
-        throw error;
-      }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
 }
 
 /** A range of a file that consists of several pieces; zeros after its end. */
