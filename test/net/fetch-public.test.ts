@@ -4,7 +4,13 @@ import { expect, test, vi } from "vitest";
 import { fetchPublic, type PublicFetchOptions } from "../../src/net/fetch-public.ts";
 import { NetError } from "../../src/net/net-error.ts";
 
-const options: PublicFetchOptions = { allowPrivate: false, ownHosts: ["gateway.example.com"], timeoutMs: 5000, maxBytes: 1000 };
+const options: PublicFetchOptions = {
+  allowPrivate: false,
+  ownHosts: ["gateway.example.com"],
+  timeoutMs: 5000,
+  maxBytes: 1000,
+  accept: "image/*",
+};
 
 /** Replaces the network: answers by URL. Other hosts do not resolve. */
 function internet(hosts: Record<string, (request: Request) => Response | Promise<Response>>) {
@@ -47,32 +53,24 @@ const failure = async (work: Promise<unknown>) => {
 };
 
 const fetchWhole = async (url: string, changes: Partial<PublicFetchOptions> = {}) =>
-  new Response((await fetchPublic(url, { ...options, ...changes })).body).text();
+  new Response(await fetchPublic(url, { ...options, ...changes })).text();
 
-test("a downloaded file has its type, its length and its final URL", async () => {
+test("a file is downloaded behind redirects", async () => {
   internet({
     "https://example.com/a": () => redirect("/b", 301),
     "https://example.com/b": () => redirect("https://cdn.example.net/c?d#e", 308),
-    "https://cdn.example.net/c?d#e": () => new Response("pixels", { headers: { "content-type": "Image/PNG; q=1", "content-length": "6" } }),
+    "https://cdn.example.net/c?d#e": () => new Response("pixels", { headers: { "content-length": "6" } }),
   });
-  const { body, ...rest } = await fetchPublic("https://example.com/a", options);
-  expect(rest).toEqual({ type: "image/png", length: 6, url: "https://cdn.example.net/c?d#e" });
-  expect(await new Response(body).text()).toBe("pixels");
+  expect(await fetchWhole("https://example.com/a")).toBe("pixels");
 });
 
-test("a missing type is octet-stream, a missing length is undefined", async () => {
+test("an announced length counts only for a body that is not compressed; a body may be missing", async () => {
   internet({
-    "https://example.com/plain": () => new Response(new TextEncoder().encode("abc")),
     "https://example.com/zipped": () =>
-      new Response("abc", { headers: { "content-encoding": "gzip", "content-length": "3" }, encodeBody: "manual" }),
+      new Response("abc", { headers: { "content-encoding": "gzip", "content-length": "1001" }, encodeBody: "manual" }),
     "https://example.com/empty": () => new Response(null),
   });
-  expect(await fetchPublic("https://example.com/plain", options)).toEqual({
-    body: expect.any(ReadableStream) as unknown,
-    type: "application/octet-stream",
-    url: "https://example.com/plain",
-  });
-  expect(await fetchPublic("https://example.com/zipped", options)).not.toHaveProperty("length");
+  await (await fetchPublic("https://example.com/zipped", options)).cancel();
   expect(await fetchWhole("https://example.com/empty")).toBe("");
 });
 
@@ -82,7 +80,7 @@ test("no identifying header is sent on any hop", async () => {
       new Response(null, { status: 302, headers: { location: "https://evil.example.net/", "set-cookie": "a=b" } }),
     "https://evil.example.net/": () => new Response("x"),
   });
-  await fetchWhole("https://example.com/a", { accept: "image/*" });
+  await fetchWhole("https://example.com/a");
   const sent = seen.mock.calls.map(([input, init]) => {
     const request = new Request(input, init);
     return { method: request.method, redirect: request.redirect, headers: Object.fromEntries(request.headers) };
@@ -136,7 +134,6 @@ const chain = (hops: number) =>
 test("three redirects are followed, a fourth is not", async () => {
   chain(3);
   expect(await fetchWhole("https://example.com/0")).toBe("end");
-  expect((await failure(fetchPublic("https://example.com/0", { ...options, maxRedirects: 2 }))).reason).toBe("too_many_redirects");
   vi.restoreAllMocks();
   const seen = chain(4);
   expect(await failure(fetchPublic("https://example.com/0", options))).toEqual({ reason: "too_many_redirects", retryable: false });
@@ -206,7 +203,7 @@ test("the time limit includes the body, whether it is read or not", async () => 
   expect(await failure(fetchWhole("https://example.com/", { timeoutMs: 5 }))).toEqual({ reason: "timeout", retryable: true });
   expect(cancelled).toBe(true);
 
-  const { body } = await fetchPublic("https://example.com/", { ...options, timeoutMs: 5 });
+  const body = await fetchPublic("https://example.com/", { ...options, timeoutMs: 5 });
   cancelled = false;
   await vi.waitUntil(() => cancelled, { interval: 2 });
   expect((await failure(new Response(body).text())).reason).toBe("timeout");
@@ -224,11 +221,11 @@ test("a body that breaks off is an error, a complete one is not", async () => {
 });
 
 test("cancelling the body cancels the source and the timer", async () => {
-  const { body, state } = endless(new Uint8Array(10));
-  internet({ "https://example.com/": () => new Response(body) });
+  const { body: source, state } = endless(new Uint8Array(10));
+  internet({ "https://example.com/": () => new Response(source) });
   const clear = vi.spyOn(globalThis, "clearTimeout");
-  const file = await fetchPublic("https://example.com/", options);
-  await file.body.cancel("enough");
+  const body = await fetchPublic("https://example.com/", options);
+  await body.cancel("enough");
   expect(state.cancelled).toBe(true);
   expect(clear).toHaveBeenCalledTimes(1);
 });

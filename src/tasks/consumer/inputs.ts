@@ -7,7 +7,7 @@ import { maxImageBytes } from "../../catalog/fields.ts";
 import { largeReader, largeReads, readWhole } from "../../media/large-reads.ts";
 import { detectAnyType } from "../../media/any-type.ts";
 import { detectImageType } from "../../media/image-type.ts";
-import { fetchPublic, type PublicFile } from "../../net/fetch-public.ts";
+import { fetchPublic } from "../../net/fetch-public.ts";
 import { NetError } from "../../net/net-error.ts";
 import type { UrlRules } from "../../net/public-url.ts";
 import { InputError, type InputImage, type InputVideo, ProviderError } from "../../providers/provider.ts";
@@ -107,7 +107,7 @@ export class Inputs {
     const { accountId } = this.#submission;
     const ended = watchHost(accountId);
     try {
-      const spooled = await this.#fetch(url, maxImageBytes, "image/*", async ({ body }) => {
+      const spooled = await this.#fetch(url, maxImageBytes, "image/*", async (body) => {
         const reader = largeReader(body);
         try {
           return await spool(this.#env.ASSETS, accountId, () => reader.read(), maxImageBytes);
@@ -127,7 +127,7 @@ export class Inputs {
     const ended = watchHost(this.#submission.accountId);
     const note = (fault: unknown) => (this.fault ??= fault);
     try {
-      return await this.#fetch(url, maxSourceBytes, "video/*", ({ body }) => watched(body, note, ended));
+      return await this.#fetch(url, maxSourceBytes, "video/*", (body) => watched(body, note, ended));
     } catch (error) {
       ended();
       throw error;
@@ -135,7 +135,7 @@ export class Inputs {
   }
 
   /** Fetches a caller's URL. Throws the result of `asInputFault`. */
-  async #fetch<T>(url: string, maxBytes: number, accept: string, use: (file: PublicFile) => T | Promise<T>): Promise<T> {
+  async #fetch<T>(url: string, maxBytes: number, accept: string, use: (body: ReadableStream<Uint8Array>) => T | Promise<T>): Promise<T> {
     try {
       return await use(await fetchPublic(url, { ...this.#rules, timeoutMs: fetchTimeoutMs, maxBytes, accept }));
     } catch (error) {
