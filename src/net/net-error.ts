@@ -19,22 +19,15 @@ export class NetError extends Error {
   readonly reason: NetErrorReason;
   /** Whether the same read may succeed later. */
   readonly retryable: boolean;
-  /** The HTTP status, for `bad_status`. */
-  readonly status: number | undefined;
-  /** The violated rule of the address, for `blocked_url`. */
-  readonly problem: UrlProblem | undefined;
 
-  constructor(reason: NetErrorReason, options: { status?: number; problem?: UrlProblem; cause?: unknown } = {}) {
-    super([reason, options.status ?? options.problem].filter(Boolean).join(" "), { cause: options.cause });
+  /** The message names the HTTP status, for `bad_status`, or the violated rule of the address, for `blocked_url`. */
+  constructor(reason: NetErrorReason, { status = 0, problem, cause }: { status?: number; problem?: UrlProblem; cause?: unknown } = {}) {
+    super([reason, status || problem].filter(Boolean).join(" "), { cause });
     this.reason = reason;
-    this.status = options.status;
-    this.problem = options.problem;
-    this.retryable =
-      reason === "bad_status" ? mayPass(options.status ?? 0) : reason === "timeout" || reason === "unreachable" || reason === "interrupted";
+    const mayPass = status === 408 || status === 429 || status >= 500;
+    this.retryable = mayPass || reason === "timeout" || reason === "unreachable" || reason === "interrupted";
   }
 }
-
-const mayPass = (status: number) => status === 408 || status === 429 || status >= 500;
 
 /** The URL that a check allows. Throws `blocked_url` for another. */
 export function permitted(found: URL | { reason: UrlProblem }): URL {
