@@ -3,16 +3,27 @@
 import { lanes } from "../../base/concurrency.ts";
 import { newChatId } from "../../base/ids.ts";
 import { retry } from "../../base/retry.ts";
+import { chargeVersion } from "../../base/versions.ts";
+import { maxBatchTasks } from "../../config.ts";
 import { type Charge, toUnits } from "../../db/ledger.ts";
 import type { ReserveAnswer } from "../../wallet/limits.ts";
+import { chatHoldEnds } from "../chat/hold.ts";
 import { askUnattended } from "../chat/unattended.ts";
-import { type CheckedChat, reserveChat } from "./chat-line.ts";
 import type { Line } from "./lines.ts";
-import type { BatchStore, HeldChat } from "./state.ts";
-import { toLineError } from "./submit-line.ts";
+import type { BatchStore, BatchTerms, HeldChat } from "./state.ts";
+import { type CheckedChat, toLineError } from "./submit-line.ts";
 
 /** How a chat ended: stored with its line, or to be asked again. */
 export type ChatEnd = { status: "completed" | "failed"; charged: number } | "again";
+
+export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { model }: CheckedChat): Charge => ({
+  v: chargeVersion,
+  taskId,
+  accountId,
+  keyId,
+  kind: "chat",
+  model,
+});
 
 export class BatchChats {
   readonly #env: Env;
@@ -66,7 +77,8 @@ export class BatchChats {
   /** Holds a chat's price. If it throws, the hold may exist; `settle` releases it. */
   async hold(n: number, charge: Charge, held: number): Promise<ReserveAnswer> {
     this.#store.putChat({ n, charge, held, charged: 0, outcome: "provider_error" });
-    const made = await reserveChat(this.#env, charge, held);
+    const wallet = this.#env.WALLETS.getByName(charge.accountId);
+    const made: ReserveAnswer = await wallet.reserve(charge, held, { deadline: chatHoldEnds(), maxOpen: maxBatchTasks(this.#env) });
     if (made.answer !== "reserved" && this.#store.batch) this.#store.deleteChat(charge.taskId);
     return made;
   }

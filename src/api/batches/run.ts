@@ -8,13 +8,12 @@ import type { Charge } from "../../db/ledger.ts";
 import { t } from "../../messages/index.ts";
 import type { LineReport } from "../../tasks/batch-line.ts";
 import type { Task } from "../../tasks/record.ts";
-import { type CheckedChat, toCharge } from "./chat-line.ts";
-import { BatchChats } from "./chats.ts";
+import { BatchChats, toCharge } from "./chats.ts";
 import type { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";
 import { type NextLine, OpenLines } from "./open-lines.ts";
 import { type Batch, type BatchStore, type BatchTerms, isOfChats, type StopReason, toKind } from "./state.ts";
-import { type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
+import { type CheckedChat, type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
 import { BatchWaits, findCaller, retryMs } from "./waits.ts";
 
 /** A line that is open for so long is asked about. */

@@ -1,15 +1,18 @@
 /** A line of a batch as a submission: checked without being made, and made as the task whose id the batch has chosen. */
 
-import { ApiError } from "../../base/errors.ts";
+import { ApiError, invalid } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
 import type { Caller } from "../../db/callers.ts";
 import { toUnits } from "../../db/ledger.ts";
 import { inputPrefix, removeUnder } from "../../storage/assets.ts";
 import type { CreateAnswer } from "../../tasks/object/creating.ts";
 import type { BatchLine } from "../../tasks/batch-line.ts";
+import { liveCatalog } from "../../current-catalog.ts";
+import { type ChatFiles, findChatFiles } from "../chat/files.ts";
+import { type ChatOrder, checkChat } from "../chat/order.ts";
+import { largeBody } from "../request/body.ts";
 import { errorBody } from "../request/error-body.ts";
 import { withoutImages } from "../request/large-body.ts";
-import { checkChatLine, type CheckedChat } from "./chat-line.ts";
 import type { Lookups } from "../submissions/lookups.ts";
 import { completeSubmission, hasInputs } from "../submissions/inputs.ts";
 import { type Checked, readFields, type SubmissionRequest, toSubmission } from "../submissions/submission.ts";
@@ -28,6 +31,17 @@ interface CheckedTask extends Checked {
 
 /** A line that was checked, its price in millionths and its usual seconds. */
 export type CheckedLine = { price: number; typicalSeconds: number } & ({ task: CheckedTask } | { chat: CheckedChat });
+
+/** A chat with the stored images that it names. */
+export type CheckedChat = ChatOrder & { files: ChatFiles };
+
+/** Checks the body of a chat. It is answered whole. Throws `ApiError`. */
+async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<CheckedChat> {
+  const order = checkChat(env, caller, body, await liveCatalog(env.DB));
+  if (order.isStream) throw invalid("stream", "not_equal", { allowed: "false" });
+  const files = await findChatFiles(env, caller, body, largeBody);
+  return { ...order, files };
+}
 
 /** Checks a line as its own endpoint would. Throws `ApiError`. */
 export async function checkLine(
