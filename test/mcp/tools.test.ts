@@ -4,7 +4,7 @@ import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { ApiClient } from "../../src/facades/client.ts";
 import { toRefusal } from "../../src/facades/mcp/errors.ts";
-import { readSmallFile } from "../../src/facades/mcp/results.ts";
+import { inlineImage } from "../../src/facades/mcp/results.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, unique, upstreamCalls } from "../support/gateway.ts";
 import { address, callTool, connect, type Era } from "./client.ts";
 
@@ -322,10 +322,11 @@ test("an image is returned as data only below the size limit", async () => {
   const url: string = made.record.result.images[0].url[0];
   const { byteLength } = (await call(url)).body as ArrayBuffer;
   const client = new ApiClient({ fetch: (request) => exports.default.fetch(request) }, new Request(address), toRefusal);
-  expect(await readSmallFile(client, url, byteLength)).toBeUndefined();
-  expect(await readSmallFile(client, url, byteLength + 1)).toMatchObject({ type: "image/png", bytes: { byteLength } });
+  expect(await inlineImage(client, url, byteLength)).toBeUndefined();
+  const image = await inlineImage(client, url, byteLength + 1);
+  expect([image?.mimeType, Uint8Array.fromBase64(image?.data ?? "").byteLength]).toEqual(["image/png", byteLength]);
   // Files with another base URL are still read from the gateway.
   const moved = url.replace("https://gateway.example", "https://files.example/made");
-  expect(await readSmallFile(client, moved, byteLength + 1)).toMatchObject({ type: "image/png" });
-  expect(await readSmallFile(client, url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();
+  expect(await inlineImage(client, moved, byteLength + 1)).toMatchObject({ mimeType: "image/png" });
+  expect(await inlineImage(client, url.replace("signature=", "signature=x"), byteLength + 1)).toBeUndefined();
 });

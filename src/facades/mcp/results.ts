@@ -1,6 +1,6 @@
 /** Converts the API's tasks to tool results: a text, the record, links to the files, and small images themselves. */
 
-import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import type { CallToolResult, ContentBlock, ImageContent } from "@modelcontextprotocol/server";
 import { type ApiClient, filePath, type TaskData } from "../client.ts";
 
 /** An image of this size or more is returned as a link only. */
@@ -73,20 +73,12 @@ function imageType(uri: string): string {
   return pathname.endsWith(".webp") ? "image/webp" : /\.jpe?g$/.test(pathname) ? "image/jpeg" : "image/png";
 }
 
-async function inlineImage(client: ApiClient, uri: string): Promise<ContentBlock | undefined> {
-  const file = await readSmallFile(client, uri, maxInlineBytes);
-  return file && { type: "image", data: file.bytes.toBase64(), mimeType: file.type };
-}
-
-/** The bytes and type of a stored file by its signed URL; undefined if it has `maxBytes` or more, or cannot be read. */
-export async function readSmallFile(
-  client: ApiClient,
-  url: string,
-  maxBytes: number,
-): Promise<{ type: string; bytes: Uint8Array } | undefined> {
+/** A stored image by its signed URL; undefined if it has `maxBytes` or more, or cannot be read. */
+export async function inlineImage(client: ApiClient, url: string, maxBytes = maxInlineBytes): Promise<ImageContent | undefined> {
   const path = filePath(url);
   const head = await client.send(path, { method: "HEAD" });
   if (!head.ok || Number(head.headers.get("content-length") ?? Infinity) >= maxBytes) return undefined;
   const file = await client.send(path);
-  return file.ok ? { type: file.headers.get("content-type") ?? "application/octet-stream", bytes: await file.bytes() } : undefined;
+  if (!file.ok) return undefined;
+  return { type: "image", data: (await file.bytes()).toBase64(), mimeType: file.headers.get("content-type") ?? "application/octet-stream" };
 }
