@@ -2,7 +2,7 @@
 
 import { NetError } from "./net-error.ts";
 
-export interface PaceLimits {
+interface PaceLimits {
   /** The time before the minimum rate applies. */
   graceMs: number;
   bytesPerSecond: number;
@@ -11,13 +11,13 @@ export interface PaceLimits {
 }
 
 /** The requirement for callers: 64 KB a second after the first 5 seconds. */
-export const callersPace: PaceLimits = { graceMs: 5_000, bytesPerSecond: 64 * 1024, deadlineMs: 120_000 };
+const callersPace: PaceLimits = { graceMs: 5_000, bytesPerSecond: 64 * 1024, deadlineMs: 120_000 };
 
 /** Waits for one read of the body; rejects with `NetError` `timeout` if the sender is too slow. */
-export type PacedRead = <T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>;
+type PacedRead = <T extends Uint8Array | undefined>(read: Promise<T>) => Promise<T>;
 
-/** Measures the reads of one body. Only the time spent waiting for the sender counts, not the time between reads. */
-export function pace(limits: PaceLimits): PacedRead {
+/** Measures the reads of one body, of a caller unless there are other limits. Only the time spent waiting for the sender counts, not the time between reads. */
+export function pace(limits = callersPace): PacedRead {
   let waitedMs = 0;
   let bytes = 0;
   return async (read) => {

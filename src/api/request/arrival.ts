@@ -5,7 +5,7 @@ import type { Caller } from "../../db/callers.ts";
 import { ApiError, bodyTooLarge, statusAndType } from "../../base/errors.ts";
 import { largeReader } from "../../media/large-reads.ts";
 import { NetError } from "../../net/net-error.ts";
-import { callersPace, pace } from "../../net/pace.ts";
+import { pace } from "../../net/pace.ts";
 import { spool, type Spooled } from "../../storage/spool.ts";
 
 /** A body up to this size is not counted, because many of them fit into memory. */
@@ -43,7 +43,7 @@ export interface Arrival {
 /** Begins to read a body. The rest of it is collected up to `maxBytes`. */
 export function arrive(bucket: R2Bucket, { share, token }: Owner, body: ReadableStream<Uint8Array>, maxBytes: number): Arrival {
   const reader = largeReader(body, smallEnough);
-  const wait = pace(callersPace);
+  const wait = pace();
   const permits = [arrivals.open(share), ...(token === undefined ? [] : [arrivalsOfTokens.open(token)])];
   let bytes = 0;
   const read = async (maxBytes?: number) => {

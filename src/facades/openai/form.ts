@@ -14,7 +14,7 @@ import { parseJson } from "../../media/json-limits.ts";
 import { readText } from "../../media/json-text.ts";
 import { largeReads } from "../../media/large-reads.ts";
 import { NetError } from "../../net/net-error.ts";
-import { callersPace, pace } from "../../net/pace.ts";
+import { pace } from "../../net/pace.ts";
 import { Base64 } from "./base64.ts";
 import { refuse, refuseBody, refuseField, refuseLike } from "./errors.ts";
 import { type Identify, sampleInput } from "./once.ts";
@@ -34,6 +34,9 @@ const mediaType = (c: AppContext) => (c.req.header("content-type") ?? "").replac
 /** True if the request is a form, false if it is JSON. */
 export const isForm = (c: AppContext) => mediaType(c) === "multipart/form-data";
 
+/** The pieces of a caller's body, at the gateway's minimum transfer rate: a slow caller would hold a permit that others wait for. */
+export const arrivingPieces = (body: ReadableStream<Uint8Array>) => largeReads(body, undefined, pace());
+
 /** Represents a form when repeats are matched. */
 const identifyForm = async ({ fields, files }: Form): Promise<string> =>
   JSON.stringify([fields, await Promise.all(files.map(async ({ name, content }) => [name, await sampleInput(content)]))]);
@@ -45,7 +48,7 @@ export async function readFields(c: AppContext, maxBytes = maxFieldsBytes): Prom
   let text = "";
   try {
     // Decoded in pieces, because the whole body beside its text would not fit into memory several times.
-    if (body) for await (const piece of readText(largeReads(body, undefined, pace(callersPace)), { maxBytes })) text += piece;
+    if (body) for await (const piece of readText(arrivingPieces(body), { maxBytes })) text += piece;
     return toObject(c, parseJson(text));
   } catch (error) {
     throw refuseBody(c, error);
@@ -138,8 +141,7 @@ async function readForm(
   const form: Form = { fields: {}, files: [] };
   try {
     const parser = new MultipartParser(boundary, { maxFileSize: maxFileBytes, maxTotalSize: maxBodyBytes, maxParts: 64 });
-    // With the gateway's minimum transfer rate: a slow caller would hold a permit that others wait for.
-    for await (const piece of largeReads(body, undefined, pace(callersPace))) {
+    for await (const piece of arrivingPieces(body)) {
       // A copy, of which the parser keeps parts.
       for (const part of parser.write(piece.slice())) {
         const name = (part.name ?? "").replace(/\[\]$/, "");

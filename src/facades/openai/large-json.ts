@@ -4,10 +4,8 @@ import type { AppContext } from "./context.ts";
 import { imageProblems, maxImageBytes } from "../../catalog/fields.ts";
 import { maxDepth } from "../../media/json-limits.ts";
 import { readJsonSkeleton } from "../../media/json-skeleton.ts";
-import { largeReads } from "../../media/large-reads.ts";
-import { callersPace, pace } from "../../net/pace.ts";
 import { refuseBody, refuseField, refuseLike } from "./errors.ts";
-import { type Fields, readFields, requireJson, toObject } from "./form.ts";
+import { arrivingPieces, type Fields, readFields, requireJson, toObject } from "./form.ts";
 import { type Identify, sampleInput } from "./once.ts";
 import { isLarge, maxBodyBytes, sendInTurn } from "./turns.ts";
 
@@ -42,7 +40,7 @@ function sendLarge(c: AppContext, { path, identify, imageFields, toBody }: JsonR
     const limits = { maxBytes: maxBodyBytes, maxSkeletonBytes, maxImageBytes, maxImages, maxDepth };
     const { body } = c.req.raw;
     if (!body) throw refuseLike(c, 400, "invalid_json");
-    const read = readJsonSkeleton(largeReads(body, undefined, pace(callersPace)), { ...limits, isImageAt, store });
+    const read = readJsonSkeleton(arrivingPieces(body), { ...limits, isImageAt, store });
     const { value, images } = await read.catch((error: unknown) => {
       throw refuseBody(c, error);
     });
