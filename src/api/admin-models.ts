@@ -167,7 +167,6 @@ function checkedCatalog(env: Env, catalog: Catalog, id: string, raw: Record<stri
   return after;
 }
 
-/** The smallest body of each action. */
 const smallest: Record<Exclude<Kind, "file">, { endpoint: "image" | "video" | "remix"; body: object }> = {
   image: { endpoint: "image", body: { prompt: "x" } },
   video: { endpoint: "video", body: { prompt: "x" } },

@@ -50,7 +50,6 @@ interface Parameters {
  */
 const parameters = once(() => JSON.parse(parametersText) as Parameters);
 
-/** A model's entry in `/v1/models`. */
 function toModelEntry(env: Env, model: Model) {
   const indexes = (model.own ? undefined : parameters().models[model.like]) ?? {};
   const schemas = Object.fromEntries(Object.entries(indexes).map(([action, index]) => [action, parameterSchema(model, index)]));

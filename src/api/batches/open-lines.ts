@@ -76,7 +76,6 @@ export class OpenLines {
     return !this.#isRead || [...this.#next].some(([kind, { length }]) => length > 0 && !isOfChats(kind));
   }
 
-  /** True if a line of this kind is open. */
   hasOpen(kind: string): boolean {
     return [...this.open.values()].some((line) => line.kind === kind);
   }

@@ -8,7 +8,6 @@ import { EventTranslator } from "./events.ts";
 import { openSender } from "./sender.ts";
 import { type Permit, Semaphore } from "../../base/concurrency.ts";
 
-/** A running chat. */
 export interface Chat {
   id: string;
   accountId: string;

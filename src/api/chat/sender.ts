@@ -15,7 +15,6 @@ const maxHeld = 64 * 1024;
 /** The texts of the isolate's streams in the current time of gathering, and whether it was busy in the one before. */
 const load = { since: 0, texts: 0, wasBusy: false };
 
-/** Counts a text. */
 function countText(): void {
   const now = Date.now();
   const passed = now - load.since;

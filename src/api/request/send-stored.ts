@@ -64,7 +64,6 @@ function parseRange(header = ""): Range | undefined {
 /** A position in a file. One beyond every file is any large number, which the bucket accepts. */
 const toPosition = (digits: string) => Math.min(Number(digits), 1e15);
 
-/** The range in a file of this size. */
 function resolveRange(range: Range, size: number): { offset: number; length: number } | "unsatisfiable" {
   if ("suffix" in range) {
     const length = Math.min(range.suffix, size);

@@ -10,7 +10,6 @@ export const balance = z.strictObject({
   unlimited_quota: z.boolean(),
 });
 
-/** The sums of one group. */
 const used = {
   charged: amount,
   returned: amount.check(z.describe("Reserved and returned.")),

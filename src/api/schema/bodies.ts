@@ -88,7 +88,6 @@ export const taskOptions = once(() =>
     ...maxCost(),
   }),
 );
-/** Options of a chat. */
 export const chatOptions = once(() => z.object(maxCost()));
 
 export const webhookChange = once(() => z.object({ url: z.nullable(z.string()) }));

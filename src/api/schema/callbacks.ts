@@ -30,7 +30,6 @@ export const budgetReachedEvent = z.strictObject({
     ends_at: time.check(z.describe("When the window ends.")),
   }),
 });
-/** The body of a test event. */
 export const testEvent = z.strictObject({ type: z.literal("test"), timestamp: z.iso.datetime(), data: z.strictObject({}) });
 
 /** One call of a receiver: its HTTP status, or the fault if there was no response. */

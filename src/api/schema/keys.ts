@@ -20,7 +20,6 @@ export const apiKey = z.strictObject({ ...keyFields, account_id: z.string() });
 export const apiKeyList = listAnswer(apiKey);
 /** The only answer that shows the key itself. */
 export const newApiKey = z.extend(apiKey, { key: z.string().check(z.startsWith("sk-"), z.describe("Shown only in this answer.")) });
-/** The calling key. */
 export const ownKey = z.strictObject({
   ...keyFields,
   object: z.literal("key"),

@@ -9,7 +9,6 @@ import { referenceField } from "./bodies.ts";
 import { forCatalog } from "./for-catalog.ts";
 import { taskKinds, taskStatuses } from "../../base/words.ts";
 
-/** A whole number in this range. */
 const wholeNumber = (minimum: number, maximum: number) =>
   z.pipe(
     z.string().check(

@@ -15,7 +15,6 @@ const commentMs = 15_000;
 /** A stream ends after this time, because one invocation may make a thousand calls: of the task, of the wallet, and for the key. Clients reconnect automatically. */
 const maxStreamMs = 900_000;
 
-/** Formats a task's state as one event. */
 interface State {
   /** The event id: changes with everything in the data except the elapsed seconds. */
   version: string;

@@ -25,7 +25,6 @@ interface Tool {
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 const spends: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true };
 
-/** The kinds of models. */
 const kinds: unknown[] = ["chat", "image", "video", "file"] satisfies ModelEntry["kind"][];
 
 const taskId: Schema = { type: "string", description: "The task_id from another tool's result: task_..." };

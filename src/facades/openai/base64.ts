@@ -4,7 +4,6 @@
 export class Base64 {
   #left: Uint8Array = new Uint8Array();
 
-  /** Encodes the next bytes. */
   push(bytes: Uint8Array): string {
     const joined = new Uint8Array(this.#left.length + bytes.length);
     joined.set(this.#left);
@@ -14,7 +13,6 @@ export class Base64 {
     return joined.subarray(0, whole).toBase64();
   }
 
-  /** Encodes the remaining bytes. */
   end(): string {
     return this.#left.toBase64();
   }

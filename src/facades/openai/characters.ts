@@ -128,7 +128,6 @@ export async function withCharacters(c: AppContext, { characters, ...fields }: F
   return { ...fields, ...(prompt !== undefined && { prompt }) };
 }
 
-/** The prompt with the character's `@username`. */
 function mention(prompt: string, { username, display_name: name }: Character): string {
   const own = `@${username}`;
   // The characters after the name must not become part of the username.

@@ -82,7 +82,6 @@ interface Form {
 
 /** How a form is converted to a request to the gateway. */
 interface FormRules {
-  /** The path of the gateway. */
   path: string;
   /** True if the field with this name is a file. */
   isFile: (name: string) => boolean;

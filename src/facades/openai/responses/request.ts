@@ -5,7 +5,6 @@ import { refuseField } from "../errors.ts";
 import { type Fields, isFields } from "../form.ts";
 import { applyChoice, type ChatTool, readTools, toFlatName } from "./tools.ts";
 
-/** A message of a chat. */
 interface Message extends Fields {
   role: string;
   tool_calls?: Fields[];

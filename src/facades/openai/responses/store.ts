@@ -91,7 +91,6 @@ async function admit(c: AppContext): Promise<string> {
 
 const notFound = (c: AppContext, id: string) => refuse(c, 404, "response_not_found", { id: id.slice(0, 100) });
 
-/** `GET responses/{id}`. */
 export async function retrieveResponse(c: AppContext): Promise<Response> {
   const account = await admit(c);
   const id = c.req.param("id") ?? "";
@@ -102,7 +101,6 @@ export async function retrieveResponse(c: AppContext): Promise<Response> {
   return c.body(stored.response, 200, { "content-type": "application/json" });
 }
 
-/** `DELETE responses/{id}`. */
 export async function deleteResponse(c: AppContext): Promise<Response> {
   const account = await admit(c);
   const id = c.req.param("id") ?? "";
