@@ -10,26 +10,26 @@ import { schemaMakers, taskKinds, workKinds } from "../../base/words.ts";
 
 const printableReference = once(() => printable(128));
 
+/** A text of at most so many characters, as `isFine` decides, with a rule of its own for one that is not fine. */
+const shortText = (maximum: number, rule: string, isFine: (text: string) => boolean) =>
+  z.string().check(z.refine(isFine, { params: { rule, values: { maximum } } }), z.meta({ minLength: 1, maxLength: maximum }));
+
 /** The caller's own name for a submission. */
-export const referenceField = () =>
-  z.string().check(
-    z.refine((text) => printableReference().test(text), { params: { rule: "bad_reference" } }),
-    z.meta({ minLength: 1, maxLength: 128 }),
-  );
+export const referenceField = () => shortText(128, "bad_reference", (text) => printableReference().test(text));
 
 /** Keys and prefixes have no characters that need escaping in a URL, no empty parts and no `.` or `..`, which some programs resolve. */
 const isKeyPart = (text: string) => /^[A-Za-z0-9!_.=-][A-Za-z0-9!_.=/-]*$/.test(text) && !/\/\/|(?:^|\/)\.{1,2}(?:\/|$)/.test(text);
 /** The beginning of object keys in a bucket. */
-const keyPrefix = () =>
-  z.string().check(
-    z.refine((text) => text.length <= 512 && isKeyPart(text), { params: { rule: "bad_prefix" } }),
-    z.meta({ minLength: 1, maxLength: 512 }),
+const keyPrefix = () => shortText(512, "bad_prefix", (text) => text.length <= 512 && isKeyPart(text));
+/** A text that matches `pattern`, with a rule of its own for one that does not, or that `isRefused`. */
+function matching(pattern: string, rule: string, isRefused = (_text: string) => false) {
+  const form = new RegExp(pattern);
+  return z.string().check(
+    z.refine((text) => form.test(text) && !isRefused(text), { params: { rule } }),
+    z.meta({ pattern }),
   );
-export const destinationName = () =>
-  z.string().check(
-    z.refine((text) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(text), { params: { rule: "bad_destination_name" } }),
-    z.meta({ pattern: "^[a-z0-9][a-z0-9_-]{0,62}$" }),
-  );
+}
+export const destinationName = () => matching("^[a-z0-9][a-z0-9_-]{0,62}$", "bad_destination_name");
 
 /** Where the files of a submission are delivered: to a presigned URL, or to a destination of the account. */
 export const deliverTo = once(() =>
@@ -50,32 +50,21 @@ export const deliverTo = once(() =>
     ),
 );
 
+/** Part of a credential: visible ASCII. */
+const credential = (maximum: number) =>
+  shortText(maximum, "bad_credential", (text) => /^[\x21-\x7e]+$/.test(text) && text.length <= maximum);
 /** A bucket for delivery. */
 export const destinationChange = once(() =>
   z.object({
     kind: z.literal("s3"),
     endpoint: z.string(),
-    bucket: z.string().check(
-      z.refine((text) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(text) && !text.includes(".."), { params: { rule: "bad_bucket" } }),
-      z.meta({ pattern: "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" }),
-    ),
-    region: z.string().check(
-      z.refine((text) => /^[a-z0-9-]{1,64}$/.test(text), { params: { rule: "bad_region" } }),
-      z.meta({ pattern: "^[a-z0-9-]{1,64}$" }),
-    ),
-    access_key_id: secretText(256),
-    secret_access_key: secretText(1024),
+    bucket: matching("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "bad_bucket", (text) => text.includes("..")),
+    region: matching("^[a-z0-9-]{1,64}$", "bad_region"),
+    access_key_id: credential(256),
+    secret_access_key: credential(1024),
     prefix: z.optional(keyPrefix()),
   }),
 );
-/** Part of a credential: visible ASCII. */
-function secretText(maximum: number) {
-  return z.string().check(
-    z.refine((text) => /^[\x21-\x7e]+$/.test(text) && text.length <= maximum, { params: { rule: "bad_credential", values: { maximum } } }),
-    z.meta({ minLength: 1, maxLength: maximum }),
-  );
-}
-
 /** A maximum price in balance units. */
 const maxCostField = () => z.number().check(z.gte(0));
 const maxCost = () => ({ max_cost: z.optional(maxCostField()) });
