@@ -1,7 +1,7 @@
 /** Schemas of answers about destinations, and of the delivery of a task. */
 
 import * as z from "zod/mini";
-import { count, listAnswer, time } from "./shared.ts";
+import { count, listAnswer, sha256, time } from "./shared.ts";
 
 export const destination = z.strictObject({
   object: z.literal("destination"),
@@ -47,7 +47,7 @@ export const taskDelivery = z.strictObject({
       z.strictObject({
         name: z.string().check(z.describe("`1.png`, `2.png`, `video.mp4`, `thumbnail.jpg`, `picture.png`.")),
         url: z.url().check(z.describe("Where it is in the bucket, without a signature.")),
-        sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+        sha256,
       }),
     )
     .check(z.describe("The files that have arrived.")),

@@ -1,7 +1,7 @@
 /** Schemas of answers about the caller's files. */
 
 import * as z from "zod/mini";
-import { count, listAnswer, time } from "./shared.ts";
+import { count, listAnswer, sha256, time } from "./shared.ts";
 
 export const file = z.strictObject({
   id: z.string().check(z.regex(/^file_[A-Za-z0-9_-]{55}$/)),
@@ -10,7 +10,7 @@ export const file = z.strictObject({
     .enum(["image/png", "image/jpeg", "image/webp", "video/mp4", "video/quicktime", "application/jsonl"])
     .check(z.describe("What the bytes are, whatever the request said.")),
   bytes: count,
-  sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  sha256,
   created_at: time,
   expires_at: time,
 });
