@@ -85,10 +85,12 @@ const dayStart = () =>
     day(),
     z.transform((text) => Date.parse(text)),
   );
+/** The first and the last day. */
+const spanFields = () => ({ from: z.optional(dayStart()), to: z.optional(dayStart()) });
+
 export const usageQuery = once(() =>
   z.object({
-    from: z.optional(dayStart()),
-    to: z.optional(dayStart()),
+    ...spanFields(),
     group_by: z._default(z.enum(["day", "model", "key", "reference"]), "day"),
     format: z._default(z.enum(["json", "focus"]), "json"),
   }),
@@ -96,8 +98,7 @@ export const usageQuery = once(() =>
 
 export const marginsQuery = once(() =>
   z.object({
-    from: z.optional(dayStart()),
-    to: z.optional(dayStart()),
+    ...spanFields(),
     group_by: z._default(z.enum(["model", "route", "account", "day"]), "model"),
     format: z._default(z.enum(["json", "csv"]), "json"),
   }),

@@ -5,7 +5,6 @@ import { taskDelivery } from "./destinations.ts";
 import { failureCodes, taskKinds, taskStatuses, workKinds } from "../../base/words.ts";
 import { amount, characterId, count, credentials, listAnswer, percent, taskId, time } from "./shared.ts";
 
-const taskStatus = z.enum(taskStatuses);
 const taskKind = z.enum(taskKinds);
 
 const reserved = amount.check(z.describe("Balance units that the submission reserves."));
@@ -105,12 +104,11 @@ export const characterResult = z.strictObject({
 /** The cost of a task; the charged and returned amounts are set once the task is final. */
 export const taskCost = z.strictObject({ reserved, charged: z.optional(amount), returned: z.optional(amount) });
 
+const taskState = { ...taskBasics, status: z.enum(taskStatuses), progress: percent, created_at: time };
+
 /** `data` of the generic status query. */
 export const taskData = z.strictObject({
-  ...taskBasics,
-  status: taskStatus,
-  progress: percent,
-  created_at: time,
+  ...taskState,
   estimated_time: z.optional(estimatedTime),
   metadata: taskMetadata,
   reference,
@@ -161,10 +159,7 @@ export const videoStatus = z.strictObject({
 
 /** The character status query (interface, 2.4). */
 export const characterStatus = z.strictObject({
-  ...taskBasics,
-  status: taskStatus,
-  progress: percent,
-  created_at: time,
+  ...taskState,
   completed_at: completedAt,
   result: z.optional(characterResult),
   metadata: taskMetadata,
