@@ -2,21 +2,15 @@
 
 import { chatDeadlineMs } from "../../catalog/chat-tokens.ts";
 
-/** What the answer of a chat asks of its caller. */
-export interface ChatCaller {
-  /** Aborted when the answer takes too long, or some seconds after the caller disconnected: then the bytes received so far are settled. */
-  signal: AbortSignal;
-  isGone(): boolean;
-  /** To be called when a write fails. */
-  hangUp(): void;
-}
-
 /** After the caller disconnects the platform allows thirty more seconds; the time left after this delay is for settling. */
 const drainMs = 20_000;
 /** A chat that is answered sooner never listens for its caller's disconnection: a listener keeps the request in memory until the next full garbage collection. */
 const calmMs = 2_000;
 
-export class Caller implements ChatCaller {
+/** What the answer of a chat asks of its caller. */
+export type ChatCaller = Pick<Caller, "signal" | "isGone" | "hangUp">;
+
+export class Caller {
   readonly #request: AbortSignal;
   readonly #stop = new AbortController();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];
@@ -27,6 +21,7 @@ export class Caller implements ChatCaller {
     this.#request = request;
   }
 
+  /** Aborted when the answer takes too long, or some seconds after the caller disconnected: then the bytes received so far are settled. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
@@ -35,7 +30,7 @@ export class Caller implements ChatCaller {
     return this.#isGone || this.#request.aborted;
   }
 
-  /** The caller has disconnected, perhaps `sinceMs` ago. */
+  /** To be called when a write fails: the caller has disconnected, perhaps `sinceMs` ago. */
   hangUp(sinceMs = 0): void {
     if (!this.#isGone && !this.#isSettled) this.#after(drainMs - sinceMs, () => this.#stop.abort());
     this.#isGone = true;

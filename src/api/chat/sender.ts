@@ -27,15 +27,8 @@ function countText(): void {
   load.texts++;
 }
 
-export interface ChatSender {
-  /** Sends text. If too much is waiting for the caller, returns a promise for the end of the running write, which resolves if it fails too. */
-  add(text: string): Promise<void> | undefined;
-  /** Writes everything that waits. The promise resolves when it is written, or the caller has disconnected. */
-  flush(): Promise<void> | undefined;
-}
-
 /** Opens a sender that writes to `writer`: at once, or together with what comes while a write runs or the isolate is busy. At most one write runs at a time. */
-export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, caller: Omit<ChatCaller, "signal">): ChatSender {
+export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, caller: Omit<ChatCaller, "signal">) {
   const encoder = new TextEncoder();
   let held = "";
   let writing: Promise<void> | undefined;
@@ -66,13 +59,15 @@ export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, call
     if (!isBusy || Date.now() - writtenAt >= gatherMs || held.length > maxHeld) write();
     else timer ??= setTimeout(write, gatherMs);
   };
+  /** Writes everything that waits. The promise resolves when it is written, or the caller has disconnected. */
   const flush = (): Promise<void> | undefined => {
     write();
     return writing?.then(flush);
   };
   return {
     flush,
-    add(text) {
+    /** Sends text. If too much is waiting for the caller, returns a promise for the end of the running write, which resolves if it fails too. */
+    add(text: string): Promise<void> | undefined {
       if (text === "" || caller.isGone()) return undefined;
       held += text;
       countText();

@@ -47,20 +47,11 @@ export interface Origin {
   calls: string[];
 }
 
-/** A response's body as a chat's body, with the tools that the chat has, and the origin of each of its messages. */
-interface Converted {
-  chat: Fields;
-  tools: ChatTool[];
-  origins: Origin[];
-  /** The items of the conversation, to be stored. */
-  items: Fields[];
-}
-
 /**
- * Converts a response's body to a chat's body. `readPrevious` finds the items of an earlier conversation. Throws 400 with the name of the
- * response's field.
+ * Converts a response's body to a chat's body, with the tools that the chat has, the origin of each of its messages, and the items of the
+ * conversation. `readPrevious` finds those of an earlier one. Throws 400 with the name of the response's field.
  */
-export async function toChat(c: AppContext, fields: Fields, readPrevious: (id: string) => Promise<Fields[]>): Promise<Converted> {
+export async function toChat(c: AppContext, fields: Fields, readPrevious: (id: string) => Promise<Fields[]>) {
   for (const [name, isFine] of Object.entries(refused))
     if (fields[name] !== undefined && !isFine(fields[name])) throw refuseField(c, name, "not_supported");
   const { instructions, input, text, reasoning } = fields;

@@ -35,19 +35,8 @@ export async function readPrevious(c: AppContext, id: string): Promise<Fields[]>
   return [...(JSON.parse(stored.input) as Fields[]), ...output];
 }
 
-/** A response that is stored as soon as it has ended. */
-export interface Storing {
-  id: string;
-  /** False if nothing is stored: the caller does not want it, or the conversation is too large. */
-  isStored: boolean;
-  /** Stores the conversation. Call it when the gateway has accepted the chat. */
-  begin(): void;
-  /** Stores the ended response before the caller reads its end. */
-  end(response: Fields): Promise<void>;
-}
-
 /** Prepares to store a response with the items of its conversation. */
-export async function prepareToStore(c: AppContext, items: Fields[], isWanted: boolean): Promise<Storing> {
+export async function prepareToStore(c: AppContext, items: Fields[], isWanted: boolean) {
   const objectId = c.env.ATTEMPTS.newUniqueId();
   const object = c.env.ATTEMPTS.get(objectId);
   // Asked for now, because the gateway's API cannot be called once the answer has begun. No account: the gateway refuses the key next.
@@ -58,7 +47,9 @@ export async function prepareToStore(c: AppContext, items: Fields[], isWanted: b
   let begun: Promise<boolean> | undefined;
   return {
     id: prefix + objectId.toString(),
+    /** False if nothing is stored: the caller does not want it, or the conversation is too large. */
     isStored: input !== undefined,
+    /** Stores the conversation. Call it when the gateway has accepted the chat. */
     begin() {
       if (input === undefined || account === undefined) return;
       begun = object.keepInput(account, input, c.env.OWNER?.keyId).then(
@@ -68,7 +59,8 @@ export async function prepareToStore(c: AppContext, items: Fields[], isWanted: b
       input = undefined; // not kept in memory while the answer is streamed
       c.executionCtx.waitUntil(begun);
     },
-    async end(response) {
+    /** Stores the ended response before the caller reads its end. */
+    async end(response: Fields) {
       if (!begun) return;
       const text = JSON.stringify(response);
       // The answer is the caller's, whether or not it can be stored.
