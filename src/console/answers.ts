@@ -2,6 +2,7 @@
 
 import type * as z from "zod/mini";
 import type { Schema } from "./playground/fields.ts";
+import { type PageStatus, toPageStatus } from "./page-status.ts";
 
 const load = () => import("./answer-schemas.ts");
 type Schemas = Awaited<ReturnType<typeof load>>;
@@ -79,6 +80,19 @@ export async function readTaskId(answer: Response): Promise<string> {
 }
 /** The `error` object of an error answer. */
 export const readError = async (answer: Response) => (await read("anyError", answer)).error;
+
+/** An error answer as a page shows it, in the user's language. */
+export interface Refusal {
+  text: string;
+  status: PageStatus;
+}
+
+/** Reads an error answer. All violations are shown, not only the first. */
+export async function readRefusal(answer: Response): Promise<Refusal> {
+  const { message, details = [] } = await readError(answer);
+  const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : message;
+  return { text, status: toPageStatus(answer.status) };
+}
 
 export const taskImages = ({ result }: TaskData) => (result && "images" in result ? result.images : []);
 export const taskVideo = ({ result }: TaskData) => (result && "videos" in result ? result.videos[0] : undefined);

@@ -14,13 +14,14 @@ import { Problem } from "./parts/note.tsx";
 import { Pager } from "./parts/pager.tsx";
 import { Question } from "./parts/question.tsx";
 import { readChoices } from "./playground/choices.ts";
+import { toPageStatus } from "./page-status.ts";
 
 async function list(c: ConsoleContext) {
   const { t } = c.var;
   const after = c.req.query("after");
   const answer = await askGateway(c, `/v1/characters${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`);
   if (!answer.ok)
-    return page(c, t("characters"), <Problem text={t("failed")} />, answer.status === 429 ? 429 : answer.status < 500 ? 400 : 500);
+    return page(c, t("characters"), <Problem text={t("failed")} />, toPageStatus(answer.status));
   const { data: found, has_more: hasMore } = await readCharacters(answer);
   const maker = (await readChoices(c)).find(({ action }) => action === "character");
   return page(
@@ -102,6 +103,6 @@ export const characters = new Hono<ConsoleEnvironment>()
   .post("/:id/delete", async (c) => {
     const answer = await askGateway(c, `/v1/characters/${encodeURIComponent(c.req.param("id"))}`, { method: "DELETE" });
     if (answer.status === 404) return nothingHere(c);
-    if (!answer.ok) return page(c, c.get("t")("failed"), null, answer.status === 429 ? 429 : 500);
+    if (!answer.ok) return page(c, c.get("t")("failed"), null, toPageStatus(answer.status));
     return c.redirect("/console/characters?deleted=yes", 303);
   });

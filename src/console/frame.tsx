@@ -24,6 +24,7 @@ import { type Arrangement, Layout } from "./shell/layout.tsx";
 import type { Member } from "./shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
+import type { PageStatus } from "./page-status.ts";
 
 export const languageCookie = "gateway_language";
 /** The account that pages show, for users of several. */
@@ -177,8 +178,6 @@ export const notYourRole = (c: ConsoleContext) =>
 
 /** Admits signed-in users with an account; redirects others to the sign-in page. */
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
-
-type PageStatus = 200 | 400 | 401 | 402 | 403 | 404 | 408 | 409 | 410 | 413 | 422 | 429 | 500 | 503;
 
 /** The signed-in user with the current balance; undefined without an account. */
 async function shownMember(c: ConsoleContext): Promise<Member | undefined> {

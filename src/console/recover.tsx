@@ -12,11 +12,12 @@ import { Problem } from "./parts/note.tsx";
 import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, wantedPage, withReturn } from "./return-to.ts";
 import { recordLogins } from "./sign-in-changes.ts";
+import type { PageStatus } from "./page-status.ts";
 
 const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
 
 /** The same answer for known and unknown addresses. */
-const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: 200 | 429 = 200) =>
+const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: PageStatus = 200) =>
   page(c, c.get("t")("forgot_password"), <p role="status">{c.get("t")(sentence)}</p>, status);
 
 function forgotPage(c: ConsoleContext) {
@@ -34,7 +35,7 @@ function forgotPage(c: ConsoleContext) {
   );
 }
 
-function resetPage(c: ConsoleContext, token: string, problem?: string, status: 200 | 400 | 429 = 200) {
+function resetPage(c: ConsoleContext, token: string, problem?: string, status: PageStatus = 200) {
   const { t } = c.var;
   return page(
     c,
@@ -57,7 +58,7 @@ function confirmPage(
   c: ConsoleContext,
   token: string | undefined,
   problem?: string,
-  status: 200 | 400 | 429 = 200,
+  status: PageStatus = 200,
 ): Response | Promise<Response> {
   const { t } = c.var;
   const { email, emailVerified } = c.get("user");

@@ -18,6 +18,7 @@ import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
 import { claimsIn } from "./recover.tsx";
 import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
+import type { PageStatus } from "./page-status.ts";
 
 const maxNameLength = 200;
 const maxEmailLength = 254;
@@ -52,7 +53,7 @@ interface SignInState extends Along {
   hasEnded?: boolean;
 }
 
-function signInPage(c: ConsoleContext, state: SignInState, status: 200 | 401 | 429 = 200) {
+function signInPage(c: ConsoleContext, state: SignInState, status: PageStatus = 200) {
   const { t } = c.var;
   const { email, problem, isWrong, hasEnded, to } = state;
   if (isSignOnOnly(c.env))
@@ -129,7 +130,7 @@ const SignInInstead = ({ t, along }: { t: Translate; along: Along }) => (
   </>
 );
 
-function signUpPage(c: ConsoleContext, state: SignUpState, status: 200 | 400 | 429 = 200) {
+function signUpPage(c: ConsoleContext, state: SignUpState, status: PageStatus = 200) {
   const { t } = c.var;
   const { invited, typed, problem, problems = [] } = state;
   const findError = (name: string) => problems.find(({ field }) => field === name)?.text;

@@ -9,6 +9,7 @@ import { isAtLeast } from "../access.ts";
 import type { Actor } from "../../db/audit-log.ts";
 import { actor, page, nothingHere } from "../frame.tsx";
 import type { Arrangement } from "../shell/layout.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
@@ -34,7 +35,7 @@ export function adminPage(
   c: ConsoleContext,
   title: string,
   children: Child,
-  status: 200 | 400 | 403 | 404 | 409 | 500 = 200,
+  status: PageStatus = 200,
   arrangement: Arrangement = {},
 ) {
   const { t } = c.var;

@@ -20,6 +20,7 @@ import { StatusPill } from "../parts/status.tsx";
 import { Facts } from "../parts/table.tsx";
 import { Attempts, readAttempt } from "../tasks/attempts.tsx";
 import { Waterfall } from "../tasks/waterfall.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 /** The account and the task in the path. */
 const asked = (c: ConsoleContext) => ({ accountId: c.req.param("id") ?? "", taskId: c.req.param("task") ?? "" });
@@ -101,7 +102,7 @@ function facts(c: ConsoleContext, task: Task): Fact[] {
   return rows;
 }
 
-async function confirmation(c: ConsoleContext, problem?: string, status: 200 | 400 | 404 = 200) {
+async function confirmation(c: ConsoleContext, problem?: string, status: PageStatus = 200) {
   const { t } = c.var;
   const { taskId } = asked(c);
   return adminPage(

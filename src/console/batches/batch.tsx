@@ -3,7 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { FailureGroup } from "../../tasks/batch-line.ts";
 import { formatAmount, percentText } from "../amounts.ts";
-import { type Batch, readBatch } from "../answers.ts";
+import { type Batch, readBatch, type Refusal } from "../answers.ts";
 import { askGateway, nothingHere, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
@@ -294,7 +294,7 @@ const Details = ({ batch }: { batch: Batch }) => {
 };
 
 /** `GET /console/batches/{id}?code=`, and the answer to a refused form of that page. */
-export async function batchPage(c: ConsoleContext, id: string, problem?: string, status: 200 | 400 | 402 | 409 | 429 | 500 = 200) {
+export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal) {
   const { t, language, account } = c.var;
   const answer = await askGateway(c, batchPath(id));
   if (!answer.ok) return nothingHere(c);
@@ -350,7 +350,7 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
           )}
         </span>
       </div>
-      <Problem text={problem} />
+      <Problem text={refusal?.text} />
       {batch.status !== "failed" && (
         <div class="card">
           <Work batch={batch} />
@@ -382,7 +382,7 @@ export async function batchPage(c: ConsoleContext, id: string, problem?: string,
         <Details batch={batch} />
       </div>
     </div>,
-    status,
+    refusal?.status ?? 200,
     { width: "bare", bar: t("batch") },
   );
 }

@@ -1,7 +1,7 @@
 /** What can be done with a batch: cancelling it, repeating its failed lines, and downloading lines and results. */
 
 import type { ConsoleContext } from "../context.ts";
-import { readBatch, readError, readFile } from "../answers.ts";
+import { readBatch, readFile, readRefusal } from "../answers.ts";
 import { askGateway, nothingHere, page, readForm } from "../frame.tsx";
 import { Question } from "../parts/question.tsx";
 import { batchPage } from "./batch.tsx";
@@ -41,7 +41,7 @@ export const changeBatch =
     const answer = await askGateway(c, `${batchPath(id)}/${what}`, { method: "POST" });
     if (answer.status === 404) return nothingHere(c);
     if (answer.ok || answer.status === 409) return c.redirect(`/console/batches/${id}${what === "delivery" ? "#delivery" : ""}`, 303);
-    return batchPage(c, id, (await readError(answer)).message, answer.status === 429 ? 429 : 500);
+    return batchPage(c, id, await readRefusal(answer));
   };
 
 /** The input of failed lines as a stream of JSON lines; undefined if the account has no such batch. */
@@ -99,7 +99,7 @@ export async function repeatFailed(c: ConsoleContext, id: string) {
   const batch = await readBatch(found);
   const price = Number(field("price"));
   const stored = await askGateway(c, "/v1/files", { method: "POST", headers: { "content-type": "application/jsonl" }, body: lines });
-  if (!stored.ok) return batchPage(c, id, (await readError(stored)).message, stored.status === 429 ? 429 : 400);
+  if (!stored.ok) return batchPage(c, id, await readRefusal(stored));
   const { id: file } = await readFile(stored);
   const reference = longestName.exec(t("batch_again_name", { name: batchName(batch) }))?.[0];
   if (field("price") === "") {
@@ -118,6 +118,6 @@ export async function repeatFailed(c: ConsoleContext, id: string) {
       ...(Number.isSafeInteger(price) && price > 0 && { max_cost: price / 1e6 }),
     }),
   });
-  if (!begun.ok) return batchPage(c, id, (await readError(begun)).message, begun.status === 402 ? 402 : 400);
+  if (!begun.ok) return batchPage(c, id, await readRefusal(begun));
   return c.redirect(`/console/batches/${(await readBatch(begun)).id}`, 303);
 }

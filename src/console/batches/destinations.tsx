@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
-import { type Destination, type DestinationTest, readDestinations, readDestinationTest, readError } from "../answers.ts";
+import { type Destination, type DestinationTest, readDestinations, readDestinationTest, readError, readRefusal } from "../answers.ts";
 import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
@@ -14,8 +14,8 @@ import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { readRefusal } from "../tasks/answers.ts";
 import { Tabs } from "./tabs.tsx";
+import { type PageStatus, toPageStatus } from "../page-status.ts";
 
 const path = "/console/destinations";
 const fields = ["name", "endpoint", "bucket", "region", "access_key_id", "secret_access_key", "prefix"] as const;
@@ -28,7 +28,7 @@ interface Shown {
   typed?: ((name: string) => string) | undefined;
   problems?: FieldProblem[];
   problem?: string;
-  status?: 200 | 400 | 404 | 409 | 429 | 500;
+  status?: PageStatus;
 }
 
 /** A name from a path may be empty or `..`. */
@@ -219,14 +219,12 @@ async function save(c: ConsoleContext) {
     body: JSON.stringify({ kind: "s3", ...Object.fromEntries(values) }),
   });
   if (answer.ok) return c.redirect(`${path}?done=saved`, 303);
-  const { status } = answer;
   const { message, details = [] } = await readError(answer);
   const problems = details.flatMap(({ param, message: rule }) => {
     const known = fields.find((one) => one === param);
     return known ? [{ field: known, label: t(`destination_${known}`), text: rule }] : [];
   });
-  const shown = status === 409 || status === 429 ? status : status < 500 ? 400 : 500;
-  return destinationsPage(c, { typed: field, problems, problem: message, status: shown });
+  return destinationsPage(c, { typed: field, problems, problem: message, status: toPageStatus(answer.status) });
 }
 
 async function test(c: ConsoleContext, name: string) {

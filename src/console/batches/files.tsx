@@ -3,7 +3,7 @@
 import { Hono } from "hono";
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { fileById, listFiles, type StoredFile, usedFileBytes } from "../../db/files.ts";
-import { readError, readFile } from "../answers.ts";
+import { readFile, readRefusal, type Refusal } from "../answers.ts";
 import { askGateway, nothingHere, page, signedIn } from "../frame.tsx";
 import type { Language } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
@@ -136,7 +136,7 @@ const Upload = () => {
   );
 };
 
-async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 | 408 | 413 | 429 | 500 | 503 = 200) {
+async function filesPage(c: ConsoleContext, refusal?: Refusal) {
   const { t, account, language } = c.var;
   const after = c.req.query("after");
   const now = Date.now();
@@ -151,7 +151,7 @@ async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 
     t("files"),
     <>
       <Tabs at="files" />
-      <Problem text={problem} />
+      <Problem text={refusal?.text} />
       <Upload />
       <section>
         {shown.length === 0 ? (
@@ -173,7 +173,7 @@ async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 
         )}
       </section>
     </>,
-    status,
+    refusal?.status ?? 200,
     { lead: t("files_lead"), toast: done === "uploaded" || done === "deleted" ? t(`file_${done}`) : undefined },
   );
 }
@@ -182,13 +182,9 @@ async function filesPage(c: ConsoleContext, problem?: string, status: 200 | 400 
 async function upload(c: ConsoleContext) {
   const { body, headers } = c.req.raw;
   const type = headers.get("content-type") ?? "";
-  if (!body || !type.startsWith("multipart/form-data")) return filesPage(c, c.var.t("form_broken"), 400);
+  if (!body || !type.startsWith("multipart/form-data")) return filesPage(c, { text: c.var.t("form_broken"), status: 400 });
   const answer = await askGateway(c, "/v1/files", { method: "POST", headers: { "content-type": type }, body });
-  if (!answer.ok) {
-    const { status } = answer;
-    const known = ([408, 413, 429, 503] as const).find((one) => one === status);
-    return filesPage(c, (await readError(answer)).message, known ?? (status < 500 ? 400 : 500));
-  }
+  if (!answer.ok) return filesPage(c, await readRefusal(answer));
   return c.redirect(`${path}?done=uploaded#${(await readFile(answer)).id}`, 303);
 }
 
@@ -224,7 +220,7 @@ async function askToDelete(c: ConsoleContext, id: string) {
 async function remove(c: ConsoleContext, id: string) {
   const answer = await askGateway(c, `/v1/files/${encodeURIComponent(id)}`, { method: "DELETE" });
   if (answer.status === 404) return nothingHere(c);
-  if (!answer.ok) return filesPage(c, (await readError(answer)).message, answer.status === 429 ? 429 : 500);
+  if (!answer.ok) return filesPage(c, await readRefusal(answer));
   return c.redirect(`${path}?done=deleted`, 303);
 }
 

@@ -1,7 +1,7 @@
 /** `/console/batches`: the account's batches, newest first, with what is done, what failed, and what was charged. */
 
 import type { ConsoleContext } from "../context.ts";
-import { type Batch, readBatches } from "../answers.ts";
+import { type Batch, readBatches, readRefusal } from "../answers.ts";
 import { askGateway, page } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
@@ -12,7 +12,6 @@ import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { readRefusal } from "../tasks/answers.ts";
 import { live } from "../tasks/live.ts";
 import { BatchPill, batchName, countText, durationText, hasEnded, LinesMeter, toMillionths } from "./state.tsx";
 import { Tabs } from "./tabs.tsx";

@@ -2,7 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { decimal, formatAmount, parseQuota } from "../amounts.ts";
-import { type Destination, readBatch, readDestinations, readError, readFile } from "../answers.ts";
+import { type Destination, readBatch, readDestinations, readError, readFile, readRefusal, type Refusal } from "../answers.ts";
 import { askGateway, page, readForm } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
@@ -16,6 +16,7 @@ import { balanceUnit } from "../settings.ts";
 import { type Checked, checkFile } from "./check.ts";
 import { countText } from "./state.tsx";
 import { type TableProblem, toLines } from "./table.ts";
+import { type PageStatus, toPageStatus } from "../page-status.ts";
 
 const path = "/console/batches";
 /** The largest table that this page converts; users convert a larger one into JSON lines themselves. */
@@ -26,14 +27,12 @@ const sample = `custom_id,model,prompt,size
 spring,imgA-4,"Tea fields in spring, morning mist",16:9
 autumn,imgA-4,"Tea fields in autumn, low sun",16:9`;
 
-type Status = 200 | 400 | 402 | 404 | 408 | 409 | 413 | 429 | 500 | 503;
-
 interface Shown {
   problem?: string | undefined;
   /** What a refused form contained. */
   text?: string | undefined;
   model?: string | undefined;
-  status?: Status;
+  status?: PageStatus;
 }
 
 const Ways = ({ from }: { from: "file" | "text" }) => {
@@ -132,7 +131,7 @@ interface Typed {
   field: (name: string) => string;
   problems: FieldProblem[];
   problem: string | undefined;
-  status: Status;
+  status: PageStatus;
 }
 
 const Faults = ({ checked }: { checked: Checked }) => {
@@ -302,20 +301,13 @@ export function newBatch(c: ConsoleContext) {
   return file === undefined ? askForLines(c, c.req.query("from") === "text" ? "text" : "file") : review(c, file);
 }
 
-/** The message of an error answer, and its status for a page. */
-async function readRefused(answer: Response): Promise<{ problem: string; status: Status }> {
-  const { status } = answer;
-  const known = ([402, 404, 408, 409, 413, 429, 503] as const).find((one) => one === status);
-  return { problem: (await readError(answer)).message, status: known ?? (status < 500 ? 400 : 500) };
-}
-
 /** Stores a form with a file of lines, and shows what they cost. */
-async function keep(c: ConsoleContext, body: BodyInit, type?: string): Promise<Response | { problem: string; status: Status }> {
+async function keep(c: ConsoleContext, body: BodyInit, type?: string): Promise<Response | Refusal> {
   const headers = type === undefined ? {} : { "content-type": type };
   const answer = await askGateway(c, "/v1/files", { method: "POST", headers, body });
-  if (!answer.ok) return readRefused(answer);
+  if (!answer.ok) return readRefusal(answer);
   const { id, type: found } = await readFile(answer);
-  if (found !== "application/jsonl") return { problem: c.var.t("batch_not_lines"), status: 400 };
+  if (found !== "application/jsonl") return { text: c.var.t("batch_not_lines"), status: 400 };
   return c.redirect(`${path}/new?file=${id}`, 303);
 }
 
@@ -332,12 +324,12 @@ export async function uploadLines(c: ConsoleContext): Promise<Response> {
   const type = headers.get("content-type") ?? "";
   if (!body || !type.startsWith("multipart/form-data")) return askForLines(c, "file", { problem: c.var.t("form_broken"), status: 400 });
   const kept = await keep(c, body, type);
-  return kept instanceof Response ? kept : askForLines(c, "file", kept);
+  return kept instanceof Response ? kept : askForLines(c, "file", { problem: kept.text, status: kept.status });
 }
 
 /** `POST /console/batches/lines`: text, or a table as a file. */
 export async function typeLines(c: ConsoleContext): Promise<Response> {
-  const refuse = (problem: string, status: Status, text?: string, model?: string) =>
+  const refuse = (problem: string, status: PageStatus, text?: string, model?: string) =>
     askForLines(c, "text", { problem, status, text, model });
   const { t } = c.var;
   try {
@@ -351,7 +343,7 @@ export async function typeLines(c: ConsoleContext): Promise<Response> {
       const lines = text.trimStart().startsWith("{") ? text : toLines(text, await readChoices(c), model);
       if (typeof lines === "object" && !Array.isArray(lines)) return refuse(describe(c, lines), 400, typed, model);
       const kept = await keep(c, toForm(typeof lines === "string" ? lines : `${lines.join("\n")}\n`, table?.name));
-      return kept instanceof Response ? kept : refuse(kept.problem, kept.status, typed, model);
+      return kept instanceof Response ? kept : refuse(kept.text, kept.status, typed, model);
     });
   } catch (error) {
     if (!(error instanceof FormError)) throw error;
@@ -397,8 +389,7 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
     body: JSON.stringify(body),
   });
   if (answer.ok) return c.redirect(`${path}/${(await readBatch(answer)).id}`, 303);
-  const copy = answer.clone();
-  const { details = [] } = await readError(answer);
+  const { message: problem, details = [] } = await readError(answer);
   const labels: Record<string, string> = {
     reference: t("name"),
     max_cost: t("usage_limit"),
@@ -409,5 +400,5 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
   const problems = details.flatMap(({ param, message }) =>
     Object.hasOwn(labels, param) ? [{ field: param, text: `${labels[param]}: ${message}` }] : [],
   );
-  return review(c, file, { field, problems, ...(await readRefused(copy)) });
+  return review(c, file, { field, problems, problem, status: toPageStatus(answer.status) });
 }

@@ -9,6 +9,7 @@ import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
 import { backTo } from "./top-up.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 const fields = ["threshold", "amount", "ceiling"] as const;
 type Field = (typeof fields)[number];
@@ -20,7 +21,7 @@ export interface TypedTopUp {
 }
 
 /** Where to go on, or the form with its problems. */
-type Outcome = { to: string } | { automatic: TypedTopUp; status: 400 } | { problem: string; status: 400 | 503 };
+type Outcome = { to: string } | ({ status: PageStatus } & ({ automatic: TypedTopUp } | { problem: string }));
 
 /** Sets automatic top-up from the form; a card that is missing is stored at Stripe next. */
 export async function changeAutomatic(c: ConsoleContext, field: (name: string) => string): Promise<Outcome> {

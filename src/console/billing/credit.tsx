@@ -15,6 +15,7 @@ import { TextArea } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
 import { balanceUnit } from "../settings.ts";
 import { paymentOptions } from "./top-up.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 const path = "/console/credit";
 /** Questions of one account, and their length. */
@@ -32,7 +33,7 @@ export async function findHelper(c: ConsoleContext): Promise<Helper> {
 interface Shown {
   words?: string;
   problem?: string;
-  status?: 200 | 400 | 429;
+  status?: PageStatus;
 }
 
 async function creditPage(c: ConsoleContext, { words = "", problem, status = 200 }: Shown = {}) {

@@ -25,6 +25,7 @@ import { paymentColumns, Payments } from "./payments.tsx";
 import { redeem, redeemedText, RedeemForm } from "./redeem.tsx";
 import { dailyBalances, daysLeft } from "./series.ts";
 import { paymentOptions, portalUrl, topUp, TopUpForm } from "./top-up.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 const path = "/console/billing";
 const courseDays = 30;
@@ -46,7 +47,7 @@ interface Shown {
   below?: { value: string; problem: string };
   /** What went wrong with a link. */
   problem?: string;
-  status?: 200 | 400 | 429 | 503;
+  status?: PageStatus;
 }
 
 /** True if the user may pay, and see receipts and cards. */

@@ -6,12 +6,13 @@ import { formatAmount } from "../amounts.ts";
 import { actor } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 /** Attempts that fail within an hour. */
 const rule = { window: 3600, max: 10 };
 
 /** What became of a code: the credited amount, or why it was refused, as a message. */
-export type RedeemOutcome = { amount: number } | { refusal: string; status: 400 | 429 };
+export type RedeemOutcome = { amount: number } | { refusal: string; status: PageStatus };
 
 export async function redeem(c: ConsoleContext, typed: string): Promise<RedeemOutcome> {
   const { t } = c.var;

@@ -7,9 +7,10 @@ import { actor } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 /** Where a payment goes on, or why it does not, as a message. */
-type TopUpOutcome = { url: string } | { refusal: string; status: 400 | 429 | 503 };
+type TopUpOutcome = { url: string } | { refusal: string; status: PageStatus };
 
 /** The page to which Stripe returns. */
 export const backTo = (c: ConsoleContext) => new URL("/console/billing", c.req.url).href;

@@ -35,6 +35,7 @@ import {
 } from "./record.ts";
 import { type Room, roomPath, Rooms } from "./view.tsx";
 import { Question } from "../parts/question.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 const owner = (c: ConsoleContext): Owner => ({ accountId: c.get("account").id, userId: c.get("user").id });
 
@@ -89,7 +90,7 @@ async function readRoom(c: ConsoleContext, chats: Chats, shown: Shown, more: Par
   };
 }
 
-const roomPage = (c: ConsoleContext, room: Room, status: 200 | 400 | 409 = 200) =>
+const roomPage = (c: ConsoleContext, room: Room, status: PageStatus = 200) =>
   page(
     c,
     room.open?.title ?? c.var.t("chat"),
@@ -185,7 +186,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
   );
   const typed = form.get("say");
   const draft = typeof typed === "string" ? typed : "";
-  const show = async (more: Partial<Room>, status: 200 | 400 | 409) => {
+  const show = async (more: Partial<Room>, status: PageStatus) => {
     const room = await readRoom(c, chats, { ...found, models }, { draft, ...more });
     return isScripted(c) ? part(c, <Rooms room={room} />) : roomPage(c, room, status);
   };

@@ -18,8 +18,7 @@ import { Runs, State } from "./result.tsx";
 import { Sent } from "./shots.tsx";
 import { Strip } from "./strip.tsx";
 import type { View } from "./view.ts";
-
-export type PageStatus = Parameters<typeof page>[3];
+import type { PageStatus } from "../page-status.ts";
 
 const panes = ["result", "code", "json"] as const;
 
@@ -150,7 +149,7 @@ export function partText(c: ConsoleContext, children: Child): string {
 }
 
 /** Answers a request of the page's script with parts of the page. */
-export const part = (c: ConsoleContext, children: Child, status: 200 | 400 = 200) => c.html(partText(c, children), status);
+export const part = (c: ConsoleContext, children: Child, status: PageStatus = 200) => c.html(partText(c, children), status);
 
 /** Answers the page's script that a form was not read: the page stays as it is and shows a note above the form. */
 export function unsent(c: ConsoleContext, tone: "bad" | "warn", children: Child): Response | Promise<Response> {

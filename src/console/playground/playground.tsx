@@ -13,12 +13,13 @@ import { Composer, Conversation } from "./conversation.tsx";
 import { carriedOver, formFields, type Typed, toTyped } from "./fields.ts";
 import { PlaygroundForm, RunBar } from "./form.tsx";
 import { type Form, FormError, inTurn, readForm } from "./images.ts";
-import { Balance, baseUrl, NewChat, type PageStatus, Panes, part, partText, playgroundPage, unsent } from "./page.tsx";
+import { Balance, baseUrl, NewChat, Panes, part, partText, playgroundPage, unsent } from "./page.tsx";
 import { cancelRuns, servePicture, pictures, runParts, runs } from "./runs.tsx";
 import { keepTyped } from "./signed-out.tsx";
 import { readRefused, run, submit } from "./run.ts";
 import { readRecord } from "../tasks/answers.ts";
 import { listCandidates, type Shown, type View, buildView } from "./view.ts";
+import { type PageStatus, toPageStatus } from "../page-status.ts";
 
 const isScripted = (c: ConsoleContext) => c.req.header("hx-request") !== undefined;
 
@@ -137,7 +138,7 @@ async function runTasks(c: ConsoleContext, shown: Shown, { images }: Form): Prom
   const { ids, refused } = await run(c, shown);
   if (refused) {
     const { problem, problems } = refused;
-    const status = refused.status as PageStatus;
+    const status = toPageStatus(refused.status);
     const view = await buildView(c, { ...shown, problem, problems, lostImages: images.size > 0 && !isScripted(c) });
     if (!isScripted(c)) return playgroundPage(c, view, status);
     c.header("hx-retarget", "#form");
@@ -192,7 +193,7 @@ async function chat(c: ConsoleContext, shown: Shown, draft?: Message): Promise<R
   const ask = () => submit(c, one, new Map(), asStream);
   const refusedView = async (response: Response): Promise<[View, PageStatus]> => {
     const { status, problem, problems } = await readRefused(c, response, one);
-    return [await buildView(c, { ...shown, problem, problems }), status as PageStatus];
+    return [await buildView(c, { ...shown, problem, problems }), toPageStatus(status)];
   };
   if (c.req.header("accept") === "text/event-stream")
     return answerEvents(c, shown, ask, {

@@ -11,6 +11,7 @@ import { Html } from "./html.tsx";
 import { publicPage } from "./layout.tsx";
 import type { Doc } from "./rendering.ts";
 import { operationPath, operationsTagged, tagPath, tags, tagTitle } from "./openapi.ts";
+import type { PageStatus } from "../page-status.ts";
 
 interface Place {
   path: string;
@@ -119,7 +120,7 @@ interface DocsPage extends Omit<Doc, "html" | "name"> {
 }
 
 /** Answers a page of the documentation. The text is English, whatever the language around it. */
-export function docsPage(c: ConsoleContext, page: DocsPage, status: 200 | 404 = 200): Response | Promise<Response> {
+export function docsPage(c: ConsoleContext, page: DocsPage, status: PageStatus = 200): Response | Promise<Response> {
   const { group, isTranslated, title, description, sections, markdown, edit, aside, children } = page;
   const { t } = c.var;
   const path = c.req.path;

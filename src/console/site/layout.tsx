@@ -11,6 +11,7 @@ import { Toasts } from "../shell/layout.tsx";
 import { Languages } from "../shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "../shell/theme.ts";
 import { hashedPath } from "../static-files.ts";
+import type { PageStatus } from "../page-status.ts";
 
 interface PublicPage {
   title: string;
@@ -123,7 +124,7 @@ export const AccountButton = ({ c }: { c: ConsoleContext }) => {
 };
 
 /** Answers a whole public page. It depends on language, theme and deployment, so browsers must revalidate it. */
-export function publicPage(c: ConsoleContext, page: PublicPage, status: 200 | 404 = 200): Response | Promise<Response> {
+export function publicPage(c: ConsoleContext, page: PublicPage, status: PageStatus = 200): Response | Promise<Response> {
   const { t, language } = c.var;
   const theme = parseTheme(getCookie(c, themeCookie));
   const html = (

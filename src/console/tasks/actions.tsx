@@ -7,8 +7,8 @@ import type { Submission } from "../../tasks/record.ts";
 import { CopyError } from "../parts/error-note.tsx";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { type ModelEntry, type TaskData, taskVideo } from "../answers.ts";
-import { isGone, isOpen, type Refusal } from "./answers.ts";
+import { type ModelEntry, type Refusal, type TaskData, taskVideo } from "../answers.ts";
+import { isGone, isOpen } from "./answers.ts";
 import { isRepeatable, lacksImages } from "./request.ts";
 import { describeFile } from "./result.tsx";
 

@@ -4,7 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { isOthers } from "../../db/callers.ts";
 import type { Task } from "../../tasks/record.ts";
 import { askGateway } from "../frame.tsx";
-import { taskCharacter, type ModelEntry, taskPrompt, readError, readModels, type TaskData } from "../answers.ts";
+import { taskCharacter, type ModelEntry, taskPrompt, readModels, type TaskData } from "../answers.ts";
 import type { Translate } from "../messages.ts";
 
 /** A task's whole record, which the API does not show; null if the account has no such task, or if it is not the member's own. */
@@ -35,18 +35,4 @@ export function taskTitle(task: TaskData, t: Translate): string {
 export async function usableModels(c: ConsoleContext): Promise<ModelEntry[]> {
   const answer = await askGateway(c, "/v1/models");
   return answer.ok ? readModels(answer) : [];
-}
-
-/** An error answer of the API, with its message in the user's language. */
-export interface Refusal {
-  text: string;
-  status: 400 | 404 | 429 | 500;
-}
-
-/** Reads an error answer. All violations are shown, not only the first. */
-export async function readRefusal(answer: Response): Promise<Refusal> {
-  const { message, details = [] } = await readError(answer);
-  const text = details.length > 1 ? details.map(({ param, message }) => `${param}: ${message}`).join("; ") : message;
-  const { status } = answer;
-  return { text, status: status >= 500 ? 500 : status === 404 || status === 429 ? status : 400 };
 }

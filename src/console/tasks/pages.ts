@@ -3,9 +3,9 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askGateway, readForm, signedIn, nothingHere } from "../frame.tsx";
-import { readTaskId } from "../answers.ts";
+import { readRefusal, readTaskId } from "../answers.ts";
 import { taskPath } from "../parts/ids.ts";
-import { readRecord, readRefusal } from "./answers.ts";
+import { readRecord } from "./answers.ts";
 import type { FormName } from "./actions.tsx";
 import { deleteChosen, downloadChosen } from "./chosen.tsx";
 import { download } from "./files.ts";

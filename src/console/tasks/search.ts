@@ -1,9 +1,8 @@
 /** Lists an account's tasks for the gallery, filtered by the API and searched here, because only the tasks' records contain prompts. */
 
 import type { ConsoleContext } from "../context.ts";
-import { taskCharacter, taskPrompt, readTasks, type TaskData } from "../answers.ts";
+import { taskCharacter, taskPrompt, readTasks, type Refusal, readRefusal, type TaskData } from "../answers.ts";
 import { askGateway } from "../frame.tsx";
-import { type Refusal, readRefusal } from "./answers.ts";
 
 const tasksOnPage = 24;
 

@@ -8,6 +8,7 @@ import { mayOpen } from "../access.ts";
 import { page } from "../frame.tsx";
 import { buildPost } from "../mail.ts";
 import type { Arrangement } from "../shell/layout.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 const tabs = {
   members: "/console/members",
@@ -38,7 +39,7 @@ export function teamPage(
   c: ConsoleContext,
   at: keyof typeof tabs,
   children: Child,
-  status: 200 | 400 | 429 = 200,
+  status: PageStatus = 200,
   arrangement: Omit<Arrangement, "toast"> = {},
 ) {
   const { t } = c.var;

@@ -10,6 +10,7 @@ import { Icon } from "../parts/icon.tsx";
 import { FieldProblems } from "../parts/note.tsx";
 import { teamPage } from "./frame.tsx";
 import { InviteForms, mailRoles, type RefusedForm } from "./invite-forms.tsx";
+import type { PageStatus } from "../page-status.ts";
 
 interface InvitationsProps {
   c: ConsoleContext;
@@ -60,7 +61,7 @@ export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
   );
 };
 
-export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm, status: 200 | 400 | 429 = refused ? 400 : 200) =>
+export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm, status: PageStatus = refused ? 400 : 200) =>
   teamPage(
     c,
     "invitations",

@@ -2,7 +2,7 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { readWebhookTest } from "../answers.ts";
+import { type Refusal, readRefusal, readWebhookTest } from "../answers.ts";
 import { askGateway, readForm, page, signedIn } from "../frame.tsx";
 import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
@@ -14,7 +14,6 @@ import { Note, Problem } from "../parts/note.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Stats } from "../parts/table.tsx";
 import { toSentence } from "../playground/problem.ts";
-import { type Refusal, readRefusal } from "../tasks/answers.ts";
 import { Deliveries, type Delivery, isFailed, latestDeliveries, summarize, tasksRead } from "./deliveries.tsx";
 import { verifiers } from "./verify.ts";
 

@@ -10,6 +10,7 @@ import type { Arrangement } from "../../shell/layout.tsx";
 import type { Revision } from "./changes.ts";
 import { builtIn } from "./draft.ts";
 import { makerPath, path, pathOf } from "./state.ts";
+import type { PageStatus } from "../../page-status.ts";
 
 export type Tab = "form" | "json" | "maker" | "margin" | "revisions";
 
@@ -78,7 +79,7 @@ const Lead = ({ c, revisions: [newest], id }: ModelHead & { c: ConsoleContext })
   );
 };
 
-export const modelPage = (c: ConsoleContext, head: ModelHead, children: Child, status: 200 | 400 | 409 = 200, more: Arrangement = {}) =>
+export const modelPage = (c: ConsoleContext, head: ModelHead, children: Child, status: PageStatus = 200, more: Arrangement = {}) =>
   page(
     c,
     head.id === "" ? c.var.t("admin_model_add") : head.id,
