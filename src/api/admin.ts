@@ -12,7 +12,7 @@ import { invite } from "../db/accounts.ts";
 import { ApiError, invalid } from "../base/errors.ts";
 import { secretsEqual } from "../base/ids.ts";
 import { toSeconds } from "../base/times.ts";
-import { openWallet, toUnits } from "../db/ledger.ts";
+import { toUnits } from "../db/ledger.ts";
 import { vouchedAdmin } from "../db/vouched.ts";
 import { Objects } from "../rpc/objects.ts";
 import { readBalances } from "../wallet/settlements.ts";
@@ -85,13 +85,8 @@ async function keyViews(c: AppContext, accountId: string, keys: apiKeys.ApiKey[]
 
 export async function createAccount(c: AppContext): Promise<Response> {
   const body = await readFields(c, newAccount, ["quota"]);
-  const { account, statement } = accounts.insertAccount(c.env.DB, body.email, body.name ?? null);
-  const [created] = await c.env.DB.batch([
-    statement,
-    accounts.logNewAccount(c.env.DB, operator(c), account, body.quota),
-    openWallet(c.env.DB, account.id, body.quota),
-  ]);
-  if (created?.results.length === 0) throw new ApiError("conflict", { violations: [{ param: "email", rule: "in_use" }] });
+  const account = await accounts.createAccount(c.env.DB, operator(c), { ...body, name: body.name ?? null });
+  if (!account) throw new ApiError("conflict", { violations: [{ param: "email", rule: "in_use" }] });
   return answer(c, await accountView(c, account), 201);
 }
 
@@ -167,15 +162,10 @@ export async function createKey(c: AppContext, id: string): Promise<Response> {
   const catalog = await liveCatalog(c.env.DB);
   const body = await readFields(c, () => newKey(catalog), nullable);
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
-  const { apiKey, key, statement } = await apiKeys.insertKey(c.env.DB, account.id, body.name, expiresAt, {
-    scope: changeScope(catalog, {}, body),
-  });
-  const [created] = await c.env.DB.batch([
-    statement,
-    apiKeys.logNewKey(c.env.DB, operator(c), apiKey),
-    openWallet(c.env.DB, apiKey.id, body.quota),
-  ]);
-  if (created?.results.length === 0) throw new ApiError("too_many_keys");
+  const scope = changeScope(catalog, {}, body);
+  const created = await apiKeys.createKey(c.env.DB, operator(c), account.id, { name: body.name, quota: body.quota, expiresAt, scope });
+  if (!created) throw new ApiError("too_many_keys");
+  const { apiKey, key } = created;
   // Set before the answer shows the key, so that the key can never spend without its budget.
   if (body.budget) await c.env.WALLETS.getByName(account.id).changeBudget(apiKey.walletId, body.budget, operator(c));
   return answer(c, { ...(await keyViews(c, account.id, [apiKey]))[0], key }, 201);

@@ -1,7 +1,7 @@
 /** Amounts as users read and write them: balance units, in the page's language. */
 
 import type { ConsoleContext } from "./context.ts";
-import { toUnits } from "../db/ledger.ts";
+import { fromUnits, toUnits } from "../db/ledger.ts";
 import type { Language } from "./messages.ts";
 import { balanceUnit } from "./settings.ts";
 
@@ -54,5 +54,5 @@ export function decimal(millionths: number): string {
 /** A typed quota in millionths: null for no limit, undefined for invalid text. */
 export function parseQuota(text: string): number | null | undefined {
   if (text === "") return null;
-  return /^\d{1,10}(\.\d{1,6})?$/.test(text) && Number(text) <= 1e9 ? Math.round(Number(text) * 1e6) : undefined;
+  return /^\d{1,10}(\.\d{1,6})?$/.test(text) && Number(text) <= 1e9 ? fromUnits(Number(text)) : undefined;
 }

@@ -4,7 +4,9 @@ import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
 import { characterById } from "../db/characters.ts";
 import { type CharacterRow, readCharacters } from "./answers.ts";
-import { askGateway, page, signedIn, nothingHere } from "./frame.tsx";
+import { page, signedIn, nothingHere } from "./frame.tsx";
+import { askGateway } from "./gateway.ts";
+import { withQuery } from "./list-address.ts";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
 import { Icon } from "./parts/icon.tsx";
@@ -19,9 +21,8 @@ import { toPageStatus } from "./page-status.ts";
 async function list(c: ConsoleContext) {
   const { t } = c.var;
   const after = c.req.query("after");
-  const answer = await askGateway(c, `/v1/characters${after === undefined ? "" : `?after=${encodeURIComponent(after)}`}`);
-  if (!answer.ok)
-    return page(c, t("characters"), <Problem text={t("failed")} />, toPageStatus(answer.status));
+  const answer = await askGateway(c, withQuery("/v1/characters", { after }));
+  if (!answer.ok) return page(c, t("characters"), <Problem text={t("failed")} />, toPageStatus(answer.status));
   const { data: found, has_more: hasMore } = await readCharacters(answer);
   const maker = (await readChoices(c)).find(({ action }) => action === "character");
   return page(
@@ -43,7 +44,7 @@ async function list(c: ConsoleContext) {
       )}
       <Pager
         first={after === undefined ? undefined : "/console/characters"}
-        next={hasMore ? `/console/characters?after=${found.at(-1)?.id}` : undefined}
+        next={hasMore ? withQuery("/console/characters", { after: found.at(-1)?.id }) : undefined}
       />
     </>,
     200,

@@ -4,27 +4,25 @@ import type { ConsoleEnvironment, ConsoleContext } from "./context.ts";
 import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
 import { every } from "hono/combine";
-import { getCookie } from "hono/cookie";
+import { getCookie, setCookie } from "hono/cookie";
 import { liveCatalog } from "../current-catalog.ts";
 import type { Account } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
-import { readAll } from "../net/bounded-body.ts";
-import { NetError } from "../net/net-error.ts";
-import { paceTimeMs, within } from "../net/pace.ts";
 import { isAtLeast, mayOpen } from "./access.ts";
 import { type AuthSettings, authVariables, type SignedIn } from "./auth/contract.ts";
 import { remaining } from "../db/ledger.ts";
 import { readBalance } from "./ledger.ts";
-import { buildPost } from "./mail.ts";
-import { type Member as AccountMember, toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
+import { postOf } from "./mail.ts";
+import { type Member, toCaller, findMember, openAccount, type Person, setLanguage } from "./members.ts";
 import { chooseLanguage, type Translate, translator } from "./messages.ts";
 import { countUser } from "./request-limits.ts";
 import { wantedPage, withReturn } from "./return-to.ts";
 import { type Arrangement, Layout } from "./shell/layout.tsx";
-import type { Member } from "./shell/sidebar.tsx";
+import type { ShownMember } from "./shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
 import type { PageStatus } from "./page-status.ts";
+import { AroundContext } from "./parts/context.ts";
 
 export const languageCookie = "gateway_language";
 /** The account that pages show, for users of several. */
@@ -65,6 +63,16 @@ export const cookies = (c: ConsoleContext): string => c.req.header("cookie") ?? 
 
 const hasSessionCookie = (c: ConsoleContext) => cookies(c).includes("session_token=");
 
+/** Stores a choice for a year in this browser. */
+export const keepChoice = (c: ConsoleContext, cookie: string, value: string) =>
+  setCookie(c, cookie, value, {
+    path: "/",
+    maxAge: 31_536_000,
+    httpOnly: true,
+    sameSite: "Lax",
+    secure: new URL(c.req.url).protocol === "https:",
+  });
+
 /** The session of a request. Only a request with a session's cookie costs a call. Throws `TooMany`. */
 async function findSession(c: ConsoleContext): Promise<SignedIn | null> {
   if (!hasSessionCookie(c)) return null;
@@ -81,7 +89,7 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   // A live part of a page is requested in the background: the sign-in page must not replace it.
   const ended = !found && hasSessionCookie(c);
   const signIn = withReturn(ended ? "/console/sign-in?ended=1" : "/console/sign-in", wantedPage(c));
-  if (!found && c.req.header("hx-request") !== undefined) return c.body(null, 401, { "hx-redirect": signIn });
+  if (!found && isScripted(c)) return c.body(null, 401, { "hx-redirect": signIn });
   if (!found) return c.redirect(signIn, 303);
   c.set("user", found.user);
   c.set("session", found.session);
@@ -91,7 +99,7 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
 /** The account that the user has chosen in this browser. Any other text than the id of one of the user's accounts counts as none. */
 const chosenAccount = (c: ConsoleContext) => getCookie(c, accountCookie);
 
-function setMember(c: ConsoleContext, member: AccountMember): void {
+function setMember(c: ConsoleContext, member: Member): void {
   c.set("account", member.account);
   c.set("membership", member);
 }
@@ -100,7 +108,7 @@ function setMember(c: ConsoleContext, member: AccountMember): void {
  * True if a restored database lost changes of the account and the operator has not decided about them: the user may have been removed, or
  * may have lost the admin role.
  */
-const isUndecided = (c: ConsoleContext, { account }: AccountMember) => c.env.API.isRestored(account.id, account.keysRevision);
+const isUndecided = (c: ConsoleContext, { account }: Member) => c.env.API.isRestored(account.id, account.keysRevision);
 
 /** Reads the session on public pages, to show the navigation of a signed-in user. */
 export async function recognize(c: ConsoleContext): Promise<void> {
@@ -115,7 +123,7 @@ interface NoAccountProps {
   t: Translate;
   reason: "account_disabled" | "account_restored" | "no_account";
   /** Other accounts of the user. */
-  accounts: AccountMember["accounts"];
+  accounts: Member["accounts"];
 }
 
 /** For a signed-in user without an open account: these pages lack the menu, so switching accounts and signing out is offered here. */
@@ -138,7 +146,7 @@ const NoAccount = ({ t, reason, accounts }: NoAccountProps) => (
 );
 
 /** Why a user may not open the account; undefined if nothing speaks against it. */
-async function findObstacle(c: ConsoleContext, found: AccountMember | undefined): Promise<NoAccountProps["reason"] | undefined> {
+async function findObstacle(c: ConsoleContext, found: Member | undefined): Promise<NoAccountProps["reason"] | undefined> {
   if (!found) return "no_account";
   if (found.account.disabled || found.isDisabled) return "account_disabled";
   return (await isUndecided(c, found)) ? "account_restored" : undefined;
@@ -148,7 +156,7 @@ async function findObstacle(c: ConsoleContext, found: AccountMember | undefined)
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   const user = c.get("user");
   const found = await openAccount(c.env, user, chosenAccount(c));
-  if (!found && !user.emailVerified && buildPost(c.env, new URL(c.req.url).origin)) return c.redirect("/console/confirm", 303);
+  if (!found && !user.emailVerified && postOf(c)) return c.redirect("/console/confirm", 303);
   const obstacle = await findObstacle(c, found);
   if (!found || obstacle) {
     const others = found?.accounts.filter(({ id }) => id !== found.account.id) ?? [];
@@ -162,25 +170,32 @@ export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   return next();
 };
 
-/** The 403 page for what the user's role does not allow. */
-export const notYourRole = (c: ConsoleContext) =>
+/** A page that says only why there is nothing to show, and where to go. */
+export const deadEnd = (c: ConsoleContext, status: PageStatus, title: string, way: { to: string; text: string }, lead?: string) =>
   page(
     c,
-    c.get("t")("role_forbidden"),
+    title,
     <p>
-      <a class="btn" href="/console/members">
-        {c.get("t")("members")}
+      <a class="btn" href={way.to}>
+        {way.text}
       </a>
     </p>,
-    403,
-    { width: "slim", lead: c.get("t")("role_forbidden_why", { role: c.get("t")(`role_${c.get("membership").role}`) }) },
+    status,
+    { width: "slim", lead },
   );
+
+/** The 403 page for what the user's role does not allow. */
+export function notYourRole(c: ConsoleContext) {
+  const { t } = c.var;
+  const why = t("role_forbidden_why", { role: t(`role_${c.get("membership").role}`) });
+  return deadEnd(c, 403, t("role_forbidden"), { to: "/console/members", text: t("members") }, why);
+}
 
 /** Admits signed-in users with an account; redirects others to the sign-in page. */
 export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnvironment>;
 
 /** The signed-in user with the current balance; undefined without an account. */
-async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
+async function shownMember(c: ConsoleContext): Promise<ShownMember | undefined> {
   const user = c.get("user") as Person | undefined;
   const account = c.get("account") as Account | undefined;
   const balance = account && (await readBalance(c, account.id));
@@ -198,12 +213,18 @@ async function shownMember(c: ConsoleContext): Promise<Member | undefined> {
   };
 }
 
-/** The signed-in user, for the audit log. */
-export const actor = (c: ConsoleContext): Actor & { id: string } => ({
+/** The signed-in user, or one who has just signed in, for the audit log. */
+export const actor = (c: ConsoleContext, { id }: { id: string } = c.get("user")): Actor & { id: string } => ({
   kind: "user",
-  id: c.get("user").id,
+  id,
   address: c.req.header("cf-connecting-ip") ?? null,
 });
+
+/** The message for a code in a page's address. The codes are fixed, because any site can link to the page with a query. */
+export function messageFor(c: ConsoleContext, messages: Record<string, Parameters<Translate>[0]>, code: string | undefined) {
+  const message = code !== undefined && Object.hasOwn(messages, code) ? messages[code] : undefined;
+  return message && c.var.t(message);
+}
 
 /** Renders a whole page. */
 export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
@@ -226,19 +247,23 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
   return c.html(`<!doctype html>${String(html)}`, status);
 }
 
-/** The 404 page, with links. */
-export const nothingHere = (c: ConsoleContext) =>
-  page(
-    c,
-    c.get("t")("not_found"),
-    <p>
-      <a class="btn" href="/console">
-        {c.get("t")("overview")}
-      </a>
-    </p>,
-    404,
-    { width: "slim", lead: c.get("t")("not_found_hint") },
-  );
+/** True for a request of a page's script, which shows the answer as a part of the page. */
+export const isScripted = (c: ConsoleContext): boolean => c.req.header("hx-request") !== undefined;
+
+/** A part of a page as HTML. */
+export function partText(c: ConsoleContext, children: Child): string {
+  const { language, t } = c.var;
+  return String(<AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>{children}</AroundContext.Provider>);
+}
+
+/** Answers a request of a page's script. */
+export const part = (c: ConsoleContext, children: Child) => c.html(partText(c, children));
+
+/** The 404 page. */
+export function nothingHere(c: ConsoleContext) {
+  const { t } = c.var;
+  return deadEnd(c, 404, t("not_found"), { to: "/console", text: t("overview") }, t("not_found_hint"));
+}
 
 /** For a request above the limits of a minute. A browser that reloads the page sends a form again as it was; a live part stays as it is. */
 export function tooMany(c: ConsoleContext): Response | Promise<Response> {
@@ -250,67 +275,6 @@ export function tooMany(c: ConsoleContext): Response | Promise<Response> {
 /** For a link to a file that has expired, was deleted, or was changed. The gateway sets the status. */
 export async function fileGone(c: ConsoleContext) {
   await recognize(c);
-  const t = c.get("t");
-  return page(
-    c,
-    t("file_gone"),
-    <p>
-      <a class="btn" href="/console/tasks">
-        {t("tasks")}
-      </a>
-    </p>,
-    410,
-    { width: "slim", lead: t("file_gone_hint") },
-  );
-}
-
-/** Calls the gateway's API as the signed-in user, in the page's language. `path` begins with a slash. */
-export function askGateway(c: ConsoleContext, path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
-  headers.set("accept-language", c.get("language"));
-  const address = c.req.header("cf-connecting-ip");
-  if (address !== undefined) headers.set("cf-connecting-ip", address);
-  return c.env.API.ask(c.get("caller"), new Request(new URL(path, c.req.url), { ...init, headers }));
-}
-
-/** Thrown if the body is not a form, arrives too slowly, is larger than the forms of all pages except the playground's, or if too many are arriving: its sender may not be signed in. */
-export class BadForm extends Error {
-  readonly status: 400 | 408 | 413 | 503;
-
-  constructor(cause: unknown, status?: number) {
-    super("bad form", { cause });
-    const reason = cause instanceof NetError ? cause.reason : undefined;
-    if (status === 408 || status === 413 || status === 503) this.status = status;
-    else this.status = reason === "too_large" ? 413 : reason === "timeout" ? 408 : 400;
-  }
-}
-
-const maxFormBytes = 256 * 1024;
-/** Many forms of this size fit into memory. Larger ones arrive at the gateway, which counts them by account, and those of visitors together. */
-const smallForm = 64 * 1024;
-
-/** Reads the form into memory. Throws `BadForm`. */
-export async function readBody(c: ConsoleContext): Promise<Response> {
-  const { body, headers } = c.req.raw;
-  const type = { headers: { "content-type": headers.get("content-type") ?? "" } };
-  if (!body) return new Response("", type);
-  const length = headers.get("content-length");
-  if (length === null || Number(length) > smallForm) {
-    const account = c.get("account") as Account | undefined;
-    const arrived = await c.env.RECEIVE(account?.id ?? "visitors", body, maxFormBytes);
-    if (!arrived.ok) throw new BadForm(await arrived.text(), arrived.status);
-    return new Response(arrived.body, type);
-  }
-  const bytes = within(paceTimeMs(Number(length)), readAll(body, smallForm));
-  return new Response(await bytes.catch((cause: unknown) => Promise.reject(new BadForm(cause))), type);
-}
-
-/** A form's field as trimmed text; empty if it is missing or a file. Throws `BadForm`. */
-export async function readForm(c: ConsoleContext): Promise<(name: string) => string> {
-  const sent = await readBody(c);
-  const form = await sent.formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
-  return (name) => {
-    const value = form.get(name);
-    return typeof value === "string" ? value.trim() : "";
-  };
+  const { t } = c.var;
+  return deadEnd(c, 410, t("file_gone"), { to: "/console/tasks", text: t("tasks") }, t("file_gone_hint"));
 }

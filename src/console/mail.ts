@@ -1,10 +1,11 @@
 /** E-mail to users: by Cloudflare's send-email binding; in local development it is printed instead. */
 
 import { alert } from "../base/log.ts";
+import type { ConsoleContext } from "./context.ts";
 import { type Letter, mailPage } from "./mail-page.ts";
-import { consoleUrl, type MailBindings, mailSender } from "./settings.ts";
+import { type MailBindings, mailSender } from "./settings.ts";
 
-interface Email extends Letter {
+export interface Email extends Letter {
   to: string;
   language: string;
 }
@@ -27,12 +28,6 @@ export async function send(env: MailBindings, email: Email): Promise<void> {
   await sender?.binding.send({ from: sender.from, to, subject, text, html: await mailPage(email, language) });
 }
 
-/** The last paragraph of an e-mail that no request causes, which becomes its button; nothing without `CONSOLE_URL`. */
-export function linkTo(env: ConsoleEnv, path: string): string {
-  const base = consoleUrl(env);
-  return base === undefined ? "" : `\n${base}${path}\n`;
-}
-
 /** The function that sends e-mail for the host of this origin; undefined if e-mail cannot be sent. */
 export function buildPost(env: MailBindings, origin: string): Post | undefined {
   if (reachesPeople(env))
@@ -47,3 +42,6 @@ export function buildPost(env: MailBindings, origin: string): Post | undefined {
   if (!developersMachines.has(new URL(origin).hostname)) return undefined;
   return async ({ to, subject, text }) => console.log(`\nE-mail to ${to}: ${subject}\n\n${text}\n`);
 }
+
+/** The same for the host of a page. */
+export const postOf = (c: ConsoleContext): Post | undefined => buildPost(c.env, new URL(c.req.url).origin);

@@ -7,7 +7,7 @@ import { findThreshold } from "../db/low-balances.ts";
 import { remaining } from "../db/ledger.ts";
 import { startOfDays } from "../db/ledger-reports.ts";
 import { readBalance, readSpent, readUses } from "./ledger.ts";
-import { askGateway, page, signedIn } from "./frame.tsx";
+import { page, signedIn } from "./frame.tsx";
 import { mayOpen } from "./access.ts";
 import { readFirstCall } from "./keys/first-call.tsx";
 import { makeFirst } from "./overview/first-image.tsx";
@@ -19,8 +19,7 @@ import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
-import { readTasks, type TaskData } from "./answers.ts";
-import { isOpen } from "./tasks/answers.ts";
+import { isOpen, listTasks } from "./tasks/answers.ts";
 import { hashedPath } from "./static-files.ts";
 import { readPreviews } from "./tasks/previews.ts";
 
@@ -29,12 +28,6 @@ const recentShown = 8;
 const failuresShown = 4;
 /** The number of newest tasks among which running ones are searched. */
 const newest = 12;
-
-/** The account's tasks from its own API. */
-async function readTaskList(c: ConsoleContext, query: string): Promise<TaskData[]> {
-  const answer = await askGateway(c, `/v1/tasks?${query}`);
-  return answer.ok ? (await readTasks(answer)).data : [];
-}
 
 /** True if the user has created keys for programs. */
 const hasKeys = async (c: ConsoleContext) => (await readAccountKeys(c)).length > 0;
@@ -47,9 +40,9 @@ async function overviewPage(c: ConsoleContext) {
   const [balance, spent, latest, completed, failed, uses, isKeyed, threshold] = await Promise.all([
     readBalance(c, id),
     readSpent(c, id, startOfDays(31, now)),
-    readTaskList(c, `limit=${newest}`),
-    readTaskList(c, `status=completed&limit=${recentShown}`),
-    readTaskList(c, `status=failed&limit=${failuresShown}`),
+    listTasks(c, `limit=${newest}`),
+    listTasks(c, `status=completed&limit=${recentShown}`),
+    listTasks(c, `status=failed&limit=${failuresShown}`),
     readUses(c, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
     findThreshold(c.env.DB, id),
@@ -120,7 +113,7 @@ async function overviewPage(c: ConsoleContext) {
 
 /** Returns only the part of the page that refreshes itself while tasks run. */
 async function running(c: ConsoleContext) {
-  return page(c, c.get("t")("overview"), <Running tasks={(await readTaskList(c, `limit=${newest}`)).filter(isOpen)} />);
+  return page(c, c.get("t")("overview"), <Running tasks={(await listTasks(c, `limit=${newest}`)).filter(isOpen)} />);
 }
 
 export const overview = new Hono<ConsoleEnvironment>()

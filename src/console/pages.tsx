@@ -2,7 +2,6 @@
 
 import type { ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
-import { setCookie } from "hono/cookie";
 import { alert } from "../base/log.ts";
 import { account } from "./account/page.tsx";
 import { admin } from "./admin/pages.tsx";
@@ -13,7 +12,8 @@ import { billing } from "./billing/page.tsx";
 import { credit } from "./billing/credit.tsx";
 import { chat } from "./chat/pages.tsx";
 import { characters } from "./characters.tsx";
-import { BadForm, fileGone, frame, languageCookie, nothingHere, page, recognize, tooMany, withLanguage } from "./frame.tsx";
+import { BadForm } from "./forms.ts";
+import { fileGone, frame, keepChoice, languageCookie, nothingHere, page, recognize, tooMany, withLanguage } from "./frame.tsx";
 import { keys } from "./keys/list.tsx";
 import { chooseLanguage } from "./messages.ts";
 import { logs } from "./logs/page.tsx";
@@ -46,9 +46,6 @@ function cameFrom({ url, headers }: Request): string | undefined {
     : undefined;
 }
 
-/** The theme is stored for a year in this browser. */
-const kept = { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax" } as const;
-
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
     if (error instanceof BadForm) return page(c, c.get("t")(error.status === 408 ? "form_late" : "form_broken"), null, error.status);
@@ -74,11 +71,11 @@ export const pages = new Hono<ConsoleEnvironment>()
   .get("/assets/*", fileGone)
   .get("/characters/*", fileGone)
   .get("/console/language", (c) => {
-    setCookie(c, languageCookie, chooseLanguage(c.req.query("to"), undefined), kept);
+    keepChoice(c, languageCookie, chooseLanguage(c.req.query("to"), undefined));
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .get("/console/theme", (c) => {
-    setCookie(c, themeCookie, parseTheme(c.req.query("to")), kept);
+    keepChoice(c, themeCookie, parseTheme(c.req.query("to")));
     return c.redirect(cameFrom(c.req.raw) ?? "/console", 303);
   })
   .use("/console/*", signOnOnly)

@@ -3,10 +3,11 @@
 import type { ConsoleContext, ConsoleEnvironment } from "./context.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "./ask-auth.ts";
-import { readForm, page, person } from "./frame.tsx";
-import { buildPost } from "./mail.ts";
+import { page, person } from "./frame.tsx";
 import { endResetLinks, findResetUser, followPerson } from "./members.ts";
 import { minPasswordLength } from "./auth/logins.ts";
+import { readForm } from "./forms.ts";
+import { postOf } from "./mail.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { Problem } from "./parts/note.tsx";
 import { countVisit } from "./request-limits.ts";
@@ -14,15 +15,13 @@ import { pageOfConsole, wantedPage, withReturn } from "./return-to.ts";
 import { recordLogins } from "./sign-in-changes.ts";
 import type { PageStatus } from "./page-status.ts";
 
-const canWrite = (c: ConsoleContext) => buildPost(c.env, new URL(c.req.url).origin) !== undefined;
-
 /** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: PageStatus = 200) =>
   page(c, c.get("t")("forgot_password"), <p role="status">{c.get("t")(sentence)}</p>, status);
 
 function forgotPage(c: ConsoleContext) {
   const { t } = c.var;
-  if (!canWrite(c)) return said(c, "reset_by_operator");
+  if (!postOf(c)) return said(c, "reset_by_operator");
   return page(
     c,
     t("forgot_password"),
@@ -119,7 +118,7 @@ async function confirm(c: ConsoleContext): Promise<Response> {
 export const recover = new Hono<ConsoleEnvironment>()
   .get("/forgot", forgotPage)
   .post("/forgot", async (c) => {
-    if (!canWrite(c)) return said(c, "reset_by_operator");
+    if (!postOf(c)) return said(c, "reset_by_operator");
     const answer = await askAuth(c, "/request-password-reset", { email: (await readForm(c))("email") });
     return answer.status === 429 ? said(c, "too_many_attempts", 429) : said(c, "reset_sent");
   })
@@ -141,7 +140,7 @@ export const recover = new Hono<ConsoleEnvironment>()
   .post("/confirm", person, confirm)
   .post("/confirm/send", person, async (c) => {
     const { t } = c.var;
-    if (!canWrite(c)) return said(c, "reset_by_operator");
+    if (!postOf(c)) return said(c, "reset_by_operator");
     const answer = await askAuth(c, "/send-verification-email", { email: c.get("user").email });
     if (answer.status === 429) return confirmPage(c, undefined, t("too_many_attempts"), 429);
     return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: c.get("user").email })}</p>);

@@ -7,13 +7,14 @@ import { Hono } from "hono";
 import { LoginButtons, loginProblem } from "./account/logins.tsx";
 import { PasskeyButton } from "./account/passkeys.tsx";
 import { askAuth, follow } from "./ask-auth.ts";
-import { readForm, page } from "./frame.tsx";
+import { actor, page } from "./frame.tsx";
 import { acceptInvitation, type Invited, invitedTo, openAccount, type Person, userByEmail } from "./members.ts";
 import { reachesPeople } from "./mail.ts";
 import type { Translate } from "./messages.ts";
 import { NewPassword, TextField } from "./parts/field.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
 import { maxPasswordLength, minPasswordLength, unconfirmed } from "./auth/logins.ts";
+import { readForm } from "./forms.ts";
 import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, withReturn } from "./return-to.ts";
 import { claimsIn } from "./recover.tsx";
@@ -287,8 +288,7 @@ async function signUp(c: ConsoleContext): Promise<Response> {
   const signedIn = isByMail ? await askToSignIn(c, typed.email, field("password")) : answer;
   const user = await findUser(c, typed.email, signedIn);
   if (!user) return unusable();
-  const by = { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null } as const;
-  if (guest.invitation) await acceptInvitation(c.env, by, user, guest.invitation);
+  if (guest.invitation) await acceptInvitation(c.env, actor(c, user), user, guest.invitation);
   else await openAccount(c.env, user);
   // A new user's password opens the console only as a member's.
   return follow(c, signedIn.ok ? signedIn : await askToSignIn(c, typed.email, field("password")), state.to ?? "/console");
@@ -317,7 +317,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
       if (joins) return follow(c, answer, joinPath(invitation));
       if (invitation) {
         const { user } = await readAnswer(signedUp, answer.clone());
-        await acceptInvitation(c.env, { kind: "user", id: user.id, address: c.req.header("cf-connecting-ip") ?? null }, user, invitation);
+        await acceptInvitation(c.env, actor(c, user), user, invitation);
       }
       return follow(c, answer, next ?? "/console");
     }

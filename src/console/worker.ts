@@ -7,10 +7,8 @@ import type { TopUpPause } from "../rpc/payment-objects.ts";
 import type { BudgetAlert } from "../wallet/alerts.ts";
 import type { ConsoleApi } from "../rpc/console-api.ts";
 import type { LowBalance } from "../db/low-balances.ts";
-import { mailBudget } from "./budget-mail.ts";
-import { mailLowBalance } from "./low-balance-mail.ts";
+import { mailBudget, mailLowBalance, mailTopUp } from "./letters.ts";
 import { pages } from "./pages.tsx";
-import { mailTopUp } from "./top-up-mail.ts";
 
 export default class Console extends WorkerEntrypoint<ConsoleEnv> {
   async open(request: Request, api: ConsoleApi, receive: Receive): Promise<Response> {

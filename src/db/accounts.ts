@@ -3,7 +3,7 @@
 import { newId, sha256Hex } from "../base/ids.ts";
 import { forgetCallers } from "./callers.ts";
 import { type Announcer, changeKeys } from "./account-changes.ts";
-import { toUnits } from "./ledger.ts";
+import { openWallet, toUnits } from "./ledger.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 
 const invitationMs = 7 * 86_400_000;
@@ -39,8 +39,19 @@ export function insertAccount(db: D1Database, email: string, name: string | null
 }
 
 /** The row of the audit log for a new account, to be put directly behind the statement that creates it. `quota` in millionths, null without a limit. */
-export const logNewAccount = (db: D1Database, by: Actor, { id }: Account, quota: number | null): D1PreparedStatement =>
+const logNewAccount = (db: D1Database, by: Actor, { id }: Account, quota: number | null): D1PreparedStatement =>
   auditRowIfChanged(db, id, by, { act: "account_created", target: id, after: { quota: quota === null ? null : toUnits(quota) } });
+
+/** Creates an account with its wallet; undefined if the e-mail address is taken. `quota` in millionths, null without a limit. */
+export async function createAccount(
+  db: D1Database,
+  by: Actor,
+  { email, name, quota }: Pick<Account, "email" | "name"> & { quota: number | null },
+): Promise<Account | undefined> {
+  const { account, statement } = insertAccount(db, email, name);
+  const [created] = await db.batch([statement, logNewAccount(db, by, account, quota), openWallet(db, account.id, quota)]);
+  return created?.results.length === 0 ? undefined : account;
+}
 
 /** An account, unless it is erased. */
 export const accountById = (db: D1Database, id: string) =>

@@ -4,6 +4,7 @@ import { newApiKey, newId, sha256Hex } from "../base/ids.ts";
 import { forgetCallers, type KeyScope } from "./callers.ts";
 import { type Announcer, changeKeys } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
+import { openWallet } from "./ledger.ts";
 import { toSeconds } from "../base/times.ts";
 
 export interface ApiKey {
@@ -46,7 +47,7 @@ const factsOf = ({ name, prefix, expiresAt, scope, ownerId }: ApiKey): Facts => 
 });
 
 /** The row of the audit log for a new key, to be put directly behind the statement that creates it. */
-export const logNewKey = (db: D1Database, by: Actor, key: ApiKey): D1PreparedStatement =>
+const logNewKey = (db: D1Database, by: Actor, key: ApiKey): D1PreparedStatement =>
   auditRowIfChanged(db, key.accountId, by, { act: "key_created", target: key.id, after: factsOf(key) });
 
 /** A new key and the statement that stores its hash; it returns no row if the account has `max` keys. The key itself is returned only here. */
@@ -78,6 +79,18 @@ export async function insertKey(
     )
     .bind(id, accountId, name, await sha256Hex(key), apiKey.prefix, apiKey.createdAt, expiresAt, max, JSON.stringify(scope), ownerId);
   return { apiKey, key, statement };
+}
+
+/** Creates a key with its wallet; undefined if the account has too many keys. `quota` in millionths, null without a limit. */
+export async function createKey(
+  db: D1Database,
+  by: Actor,
+  accountId: string,
+  { name, expiresAt, quota, ...more }: Pick<ApiKey, "name" | "expiresAt" | "scope"> & { quota: number | null; ownerId?: string },
+): Promise<{ apiKey: ApiKey; key: string } | undefined> {
+  const { statement, ...created } = await insertKey(db, accountId, name, expiresAt, more);
+  const [inserted] = await db.batch([statement, logNewKey(db, by, created.apiKey), openWallet(db, created.apiKey.id, quota)]);
+  return inserted?.results.length === 0 ? undefined : created;
 }
 
 /** An account's keys that are not deleted, oldest first. */

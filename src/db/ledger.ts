@@ -25,6 +25,9 @@ export const remaining = (balance: Balance) => (balance.quota === null ? null : 
 /** An amount in millionths as balance units for answers. */
 export const toUnits = (millionths: number) => millionths / 1_000_000;
 
+/** An amount of an answer or a form in millionths. */
+export const fromUnits = (units: number) => Math.round(units * 1_000_000);
+
 /** The statement that creates a wallet. It must follow the statement that creates its owner in the same batch, and has an effect only if that one had. */
 export const openWallet = (db: D1Database, id: string, quota: number | null) =>
   db.prepare("INSERT INTO wallet (id, quota) SELECT ?1, ?2 WHERE changes() > 0").bind(id, quota);

@@ -3,7 +3,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { mailBudget } from "../../src/console/budget-mail.ts";
+import { mailBudget } from "../../src/console/letters.ts";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import type { BudgetAlert } from "../../src/wallet/alerts.ts";

@@ -8,7 +8,7 @@ import { tellLowBalances } from "../../src/operations/low-balances.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
 import { toEnv } from "../support/models.ts";
-import { mailLowBalance } from "../../src/console/low-balance-mail.ts";
+import { mailLowBalance } from "../../src/console/letters.ts";
 import { Browser } from "./support.ts";
 
 holdTime();

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
-import { mailTopUp } from "../../src/console/top-up-mail.ts";
+import { mailTopUp } from "../../src/console/letters.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
 import { Shop } from "../payments/support.ts";
 import { Browser } from "./support.ts";

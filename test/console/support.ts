@@ -3,9 +3,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { answerCalls } from "../../src/console/auth/calls.ts";
-import { mailBudget } from "../../src/console/budget-mail.ts";
-import { mailLowBalance } from "../../src/console/low-balance-mail.ts";
-import { mailTopUp } from "../../src/console/top-up-mail.ts";
+import { mailBudget, mailLowBalance, mailTopUp } from "../../src/console/letters.ts";
 import { pages } from "../../src/console/pages.tsx";
 import gateway from "../../src/worker.ts";
 import { toEnv, type Vars } from "../support/models.ts";

@@ -290,7 +290,7 @@ test("a video is remixed with the catalog's choices; a refusal is shown beside t
   const { action, key } = readForm(text, "remix");
   const form = { key, prompt: `at night ${attack}`, choice: "vidA-2-pro/25", size: "1:1" };
   const refused = await browser.ask(action, form);
-  expect(refused.status).toBe(400);
+  expect(refused.status).toBe(402);
   const told = await refused.text();
   expect(told).toContain("The balance is insufficient.");
   expect(told).toContain("at night &quot;&gt;&lt;script&gt;");
@@ -340,7 +340,7 @@ test("cancelling returns the money; cancelling a final task shows a message", as
   expect(await readBalance(account)).toEqual(before);
   expect(await browser.read(`/console/tasks/${id}`)).toContain("$0.03 was returned");
   const late = await browser.ask(action, { key });
-  expect(late.status).toBe(400);
+  expect(late.status).toBe(409);
   expect(await late.text()).toContain("The task has already ended.");
 });
 

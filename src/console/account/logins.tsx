@@ -6,13 +6,15 @@ import { readAnswer } from "../answers.ts";
 import { Hono } from "hono";
 import { askAuth, follow, passCookies } from "../ask-auth.ts";
 import { type Login, loginNames, configuredLogins } from "../auth/logins.ts";
-import { authSettings, readForm, person, signedIn, nothingHere } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { authSettings, messageFor, nothingHere, person, signedIn } from "../frame.tsx";
 import { countVisit } from "../request-limits.ts";
 import { pageOfConsole } from "../return-to.ts";
 import { isSignOnOnly, singleSignOn } from "../settings.ts";
 import { applyGroups } from "../team/groups.ts";
 import { recordLogins } from "../sign-in-changes.ts";
 import { SectionHead } from "../parts/section-head.tsx";
+import { back } from "./back.ts";
 
 /** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */
 const problems = {
@@ -28,7 +30,7 @@ const problems = {
 export function loginProblem(c: ConsoleContext): string | undefined {
   const code = c.req.query("error");
   if (code === undefined) return undefined;
-  return c.get("t")(Object.hasOwn(problems, code) ? problems[code as keyof typeof problems] : "login_failed");
+  return messageFor(c, problems, code) ?? c.var.t("login_failed");
 }
 
 /** The buttons of the logins that the operator has configured. */
@@ -134,5 +136,5 @@ export const logins = new Hono<ConsoleEnvironment>()
     const answer = await askAuth(c, "/unlink-account", { accountId });
     if (answer.ok) await recordLogins(c, c.get("user").id);
     const outcome = answer.ok ? "done=unlinked" : answer.status === 403 ? "problem=not_fresh" : "problem=last_login";
-    return c.redirect(`/console/account?${outcome}`, 303);
+    return back(c, outcome);
   });

@@ -2,7 +2,7 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { page, signedIn } from "../frame.tsx";
+import { messageFor, page, signedIn } from "../frame.tsx";
 import { languageNames } from "../messages.ts";
 import { loginProblem, logins, loginsSection } from "./logins.tsx";
 import { passkeys, passkeysSection } from "./passkeys.tsx";
@@ -17,7 +17,7 @@ import { SectionHead } from "../parts/section-head.tsx";
 import { Facts } from "../parts/table.tsx";
 import { isSignOnOnly } from "../settings.ts";
 
-/** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
+/** The messages after an action. */
 const outcomes = {
   name: "name_changed",
   email_sent: "change_email_sent",
@@ -38,9 +38,6 @@ const refusals = {
   email_same: "email_same",
   email_by_operator: "change_email_by_operator",
 } as const;
-
-const named = <Names extends object>(names: Names, name: string | undefined) =>
-  name !== undefined && Object.hasOwn(names, name) ? names[name as keyof Names] : undefined;
 
 /** The account's own budget, set by the operator. Renders nothing for an account without a budget. */
 async function budgetSection(c: ConsoleContext) {
@@ -63,13 +60,11 @@ async function budgetSection(c: ConsoleContext) {
 
 async function accountPage(c: ConsoleContext) {
   const { t, language } = c.var;
-  const done = named(outcomes, c.req.query("done"));
-  const refused = named(refusals, c.req.query("problem"));
   return page(
     c,
     t("account"),
     <>
-      <Problem text={refused ? t(refused) : loginProblem(c)} />
+      <Problem text={messageFor(c, refusals, c.req.query("problem")) ?? loginProblem(c)} />
       {profileSection(c)}
       {await budgetSection(c)}
       {!isSignOnOnly(c.env) && (
@@ -95,7 +90,7 @@ async function accountPage(c: ConsoleContext) {
       </section>
     </>,
     200,
-    { width: "slim", toast: done && t(done) },
+    { width: "slim", toast: messageFor(c, outcomes, c.req.query("done")) },
   );
 }
 

@@ -3,11 +3,13 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
-import { freshSeconds, maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
-import { authSettings, cookies, readForm, signedIn } from "../frame.tsx";
+import { maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
+import { readForm } from "../forms.ts";
+import { authSettings, cookies, signedIn } from "../frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
+import { back, isFresh } from "./back.ts";
 
 const hasPassword = async (c: ConsoleContext): Promise<boolean> =>
   (await c.env.AUTH.listLogins(authSettings(c), c.get("user").id)).some((login) => login.hasPassword);
@@ -50,15 +52,13 @@ export async function passwordSection(c: ConsoleContext) {
   );
 }
 
-const to = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?${outcome}`, 303);
-
 /** Sets a first password for a user with other logins: only with a recent session, because there is no old password to ask for. */
 async function setFirst(c: ConsoleContext, newPassword: string): Promise<Response> {
-  if (Date.now() - c.get("session").createdAt.getTime() >= freshSeconds * 1000) return to(c, "problem=not_fresh");
-  if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return to(c, "problem=bad_password");
+  if (!isFresh(c)) return back(c, "problem=not_fresh");
+  if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return back(c, "problem=bad_password");
   await c.env.AUTH.setPassword(authSettings(c), cookies(c), newPassword);
   await recordLogins(c, c.get("user").id);
-  return to(c, "done=password");
+  return back(c, "done=password");
 }
 
 export const password = new Hono<ConsoleEnvironment>().post("/account/password", signedIn, async (c) => {
@@ -73,5 +73,5 @@ export const password = new Hono<ConsoleEnvironment>().post("/account/password",
     await recordLogins(c, c.get("user").id);
     return follow(c, answer, "/console/account?done=password");
   }
-  return to(c, answer.status === 429 ? "problem=attempts" : "problem=bad_password");
+  return back(c, answer.status === 429 ? "problem=attempts" : "problem=bad_password");
 });

@@ -6,20 +6,20 @@ import { type Account, setAdmin, setDisabled, invite } from "../../db/accounts.t
 import { deleteKey, listKeys } from "../../db/api-keys.ts";
 import { explainQuotaChange } from "../../db/quota-changes.ts";
 import { readBalance } from "../ledger.ts";
-import { readForm } from "../frame.tsx";
+import { nothingHere } from "../frame.tsx";
 import { formatAmount, parseQuota } from "../amounts.ts";
+import { readForm } from "../forms.ts";
 import { changeBudget, readBudget } from "../keys/budget.tsx";
-import { buildPost } from "../mail.ts";
+import { postOf } from "../mail.ts";
 import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { maxReason } from "./quota.tsx";
-import { accountAsked, adminPage, accountName, note, notFound, operator } from "./frame.tsx";
-import { Copy } from "../parts/copy.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { accountAsked, adminPage, accountName, note, operator } from "./frame.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Question } from "../parts/question.tsx";
+import { ShownOnce } from "../parts/shown-once.tsx";
 import { signup } from "../settings.ts";
 
 type Change = { quota: number | null } | { add: number };
@@ -95,10 +95,9 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   if (signup(c.env) === "closed" || (await findPerson(c.env.DB, account.id)) !== null)
     return adminPage(c, accountName(account), <Problem text={t("admin_no_invitation")} />, 400);
   const { token, expiresAt } = await invite(c.env.DB, operator(c), account.id);
-  const { origin } = new URL(c.req.url);
+  const { origin, host } = new URL(c.req.url);
   const link = `${origin}/console/sign-up?invitation=${token}`;
-  const post = buildPost(c.env, origin);
-  const { host } = new URL(origin);
+  const post = postOf(c);
   const by = accountName(c.get("account"));
   await post?.({
     to: account.email,
@@ -112,21 +111,12 @@ async function inviteInto(c: ConsoleContext, account: Account) {
     c,
     t("admin_invitation_for", { name: accountName(account) }),
     <>
-      <div class="note good">
-        <Icon name="ok" />
-        <div class="stack tight">
-          <p role="status">
-            {t(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {t("expires")}:{" "}
-            <DateTime ms={expiresAt} />
-          </p>
-          <div class="secret">
-            <code id="invitation">{link}</code>
-            <Copy of="invitation" />
-          </div>
-        </div>
-      </div>
+      <ShownOnce id="invitation" secret={link}>
+        {t(post ? "admin_invitation_mailed" : "admin_invitation_shown", { email: account.email })} {t("expires")}:{" "}
+        <DateTime ms={expiresAt} />
+      </ShownOnce>
       <p class="gap0">
-        <a class="btn primary" href={`/console/admin/accounts/${account.id}`} role="button">
+        <a class="btn primary" href={`/console/admin/accounts/${account.id}`}>
           {t("admin_done")}
         </a>
       </p>
@@ -173,7 +163,7 @@ async function eraseAccount(c: ConsoleContext, account: Account) {
 async function removeKey(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const key = (await listKeys(c.env.DB, account.id)).find(({ id }) => id === c.req.param("key"));
-  if (!key) return notFound(c);
+  if (!key) return nothingHere(c);
   const back = `/console/admin/accounts/${account.id}`;
   if (c.req.method !== "POST")
     return adminPage(
@@ -189,7 +179,7 @@ async function removeKey(c: ConsoleContext, account: Account) {
 /** A handler for the account that the path names. */
 const of = (act: (c: ConsoleContext, account: Account) => Promise<Response>) => async (c: ConsoleContext) => {
   const account = await accountAsked(c);
-  return account ? act(c, account) : notFound(c);
+  return account ? act(c, account) : nothingHere(c);
 };
 
 export const accountActions = new Hono<ConsoleEnvironment>()
@@ -200,5 +190,5 @@ export const accountActions = new Hono<ConsoleEnvironment>()
   .on(["GET", "POST"], "/keys/:key", of(removeKey))
   .on(["GET", "POST"], "/:action", (c) => {
     const name = c.req.param("action");
-    return Object.hasOwn(actions, name) ? of((c, account) => runAction(c, account, name as Action))(c) : notFound(c);
+    return Object.hasOwn(actions, name) ? of((c, account) => runAction(c, account, name as Action))(c) : nothingHere(c);
   });

@@ -3,6 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { readTasks } from "../answers.ts";
+import { nothingHere } from "../frame.tsx";
 import { type Account } from "../../db/accounts.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { remaining } from "../../db/ledger.ts";
@@ -11,7 +12,7 @@ import { known } from "../../base/known.ts";
 import { readBalance, readBalances } from "../ledger.ts";
 import { findPerson } from "../members.ts";
 import { Moves, QuotaForm, type TypedQuota } from "./quota.tsx";
-import { accountAsked, adminPage, askAs, accountName, notFound } from "./frame.tsx";
+import { accountAsked, adminPage, askAs, accountName } from "./frame.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Note, Problem } from "../parts/note.tsx";
@@ -58,13 +59,13 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
             <p class="muted">{t("admin_not_oneself")}</p>
           ) : (
             <>
-              <a href={`${path}/${account.disabled ? "enable" : "disable"}`} role="button" class={account.disabled ? "btn" : "btn danger"}>
+              <a href={`${path}/${account.disabled ? "enable" : "disable"}`} class={account.disabled ? "btn" : "btn danger"}>
                 {t(account.disabled ? "admin_enable" : "admin_disable")}
               </a>
-              <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} role="button" class="btn">
+              <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} class="btn">
                 {t(account.admin ? "admin_dismiss" : "admin_appoint")}
               </a>
-              <a href={`${path}/erase`} role="button" class="btn danger">
+              <a href={`${path}/erase`} class="btn danger">
                 {t("admin_erase")}
               </a>
             </>
@@ -177,5 +178,5 @@ async function readLatestTasks(c: ConsoleContext, account: Account) {
 
 export const account = new Hono<ConsoleEnvironment>().get("/", async (c) => {
   const found = await accountAsked(c);
-  return found ? accountPage(c, found) : notFound(c);
+  return found ? accountPage(c, found) : nothingHere(c);
 });

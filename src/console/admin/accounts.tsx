@@ -2,11 +2,12 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { insertAccount, logNewAccount, searchAccounts } from "../../db/accounts.ts";
-import { openWallet, remaining } from "../../db/ledger.ts";
+import { createAccount, searchAccounts } from "../../db/accounts.ts";
+import { remaining } from "../../db/ledger.ts";
 import { readBalance } from "../ledger.ts";
-import { readForm } from "../frame.tsx";
 import { parseQuota } from "../amounts.ts";
+import { readForm } from "../forms.ts";
+import { firstRows, withQuery } from "../list-address.ts";
 import { TextField } from "../parts/field.tsx";
 import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
@@ -33,8 +34,8 @@ async function list(c: ConsoleContext, refused?: Refused) {
   const { t } = c.var;
   const text = (c.req.query("q") ?? "").trim();
   const found = await searchAccounts(c.env.DB, text, { limit: pageSize + 1, after: c.req.query("after") });
-  const rows = await Promise.all(found.slice(0, pageSize).map(async (account) => ({ account, balance: await readBalance(c, account.id) })));
-  const next = new URLSearchParams({ ...(text && { q: text }), after: rows.at(-1)?.account.id ?? "" });
+  const { rows: accounts, last } = firstRows(found, pageSize);
+  const rows = await Promise.all(accounts.map(async (account) => ({ account, balance: await readBalance(c, account.id) })));
   return adminPage(
     c,
     t("admin_accounts"),
@@ -76,7 +77,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
           ]}
         />
       )}
-      <Pager next={found.length > pageSize ? `/console/admin/accounts?${next}` : undefined} nextText={t("admin_next")} />
+      <Pager next={last && withQuery("/console/admin/accounts", { q: text || undefined, after: last.id })} nextText={t("admin_next")} />
       <section>
         <Fold text={t("admin_open_account")} isOpen={refused !== undefined}>
           <form method="post" action="/console/admin/accounts" class="stack narrow">
@@ -129,13 +130,8 @@ async function create(c: ConsoleContext) {
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+$/.test(email)) return refuse(t("admin_bad_email"));
   if (name.length > 200) return refuse(t("bad_name"));
   if (quota === undefined) return refuse(t("bad_quota"));
-  const { account, statement } = insertAccount(c.env.DB, email, name || null);
-  const [created] = await c.env.DB.batch([
-    statement,
-    logNewAccount(c.env.DB, operator(c), account, quota),
-    openWallet(c.env.DB, account.id, quota),
-  ]);
-  if (created?.results.length === 0) return refuse(t("admin_email_taken"));
+  const account = await createAccount(c.env.DB, operator(c), { email, name: name || null, quota });
+  if (!account) return refuse(t("admin_email_taken"));
   note(c, "account_opened", account.id);
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }

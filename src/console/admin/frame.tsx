@@ -8,14 +8,14 @@ import { log } from "../../base/log.ts";
 import { isAtLeast } from "../access.ts";
 import type { Actor } from "../../db/audit-log.ts";
 import { actor, page, nothingHere } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import type { Arrangement } from "../shell/layout.tsx";
 import type { PageStatus } from "../page-status.ts";
+import { Tabs } from "../parts/tabs.tsx";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
-  c.get("account").admin === 1 && isAtLeast(c.get("membership").role, "admin") ? next() : notFound(c);
-
-export const notFound = (c: ConsoleContext) => nothingHere(c);
+  c.get("account").admin === 1 && isAtLeast(c.get("membership").role, "admin") ? next() : nothingHere(c);
 
 const parts = [
   ["/console/admin", "overview"],
@@ -31,25 +31,13 @@ const parts = [
 const sectionOf = (path: string) => parts.slice(1).find(([part]) => path === part || path.startsWith(`${part}/`)) ?? parts[0];
 
 /** An admin page with the navigation of the admin pages. */
-export function adminPage(
-  c: ConsoleContext,
-  title: string,
-  children: Child,
-  status: PageStatus = 200,
-  arrangement: Arrangement = {},
-) {
+export function adminPage(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
   const { t } = c.var;
   return page(
     c,
     title,
     <>
-      <nav aria-label={t("admin")} class="tabs under">
-        {parts.map((part) => (
-          <a href={part[0]} aria-current={part === sectionOf(c.req.path) ? "page" : undefined}>
-            {t(part[1])}
-          </a>
-        ))}
-      </nav>
+      <Tabs label={t("admin")} of={parts.map((part) => ({ path: part[0], text: t(part[1]), isHere: part === sectionOf(c.req.path) }))} />
       {children}
     </>,
     status,
@@ -76,4 +64,4 @@ export const note = (c: ConsoleContext, outcome: string, accountId: string, more
 
 /** Calls the gateway's API as an account; the requests count against the admin's own rate limits. */
 export const askAs = (c: ConsoleContext, accountId: string, path: string, init: RequestInit = {}): Promise<Response> =>
-  c.env.API.ask({ accountId, keyId: c.get("caller").keyId }, new Request(new URL(path, c.req.url), init));
+  askGateway(c, path, init, { accountId, keyId: c.get("caller").keyId });

@@ -5,8 +5,9 @@ import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { DayAxis, Plot, plotHeight, roundUp } from "../parts/plot.tsx";
+import { Swatch } from "../parts/swatch.tsx";
+import { dayMs } from "../../base/times.ts";
 
-const dayMs = 86_400_000;
 /** Of the ten units of a day, each of its two bars takes four. */
 const dayWidth = 10;
 const barWidth = 4;
@@ -28,9 +29,7 @@ export const MarginChart = ({ rows, since, days }: { rows: Margin[]; since: numb
         <span class="meta push row">
           {sides.map(([, colour, name]) => (
             <span class="row">
-              <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
-                <rect class={colour} width="10" height="10" rx="2" />
-              </svg>
+              <Swatch colour={colour} />
               {name}
             </span>
           ))}

@@ -11,9 +11,10 @@ import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
-import { actor } from "../frame.tsx";
+import { askAsOperator } from "../gateway.ts";
 import { adminPage } from "./frame.tsx";
 import { MarginChart } from "./margin-chart.tsx";
+import { toDate } from "../../base/times.ts";
 
 const path = "/console/admin/margins";
 const groups: MarginGroup[] = ["model", "route", "account", "day"];
@@ -152,9 +153,8 @@ async function show(c: ConsoleContext) {
 async function download(c: ConsoleContext) {
   const { group, days } = readChoice(c);
   const now = Date.now();
-  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-  const query = new URLSearchParams({ from: day(startOfDays(days, now)), to: day(now), group_by: group, format: "csv" });
-  const found = await c.env.API.askAsOperator(new Request(new URL(`/admin/margins?${query}`, c.req.url)), actor(c));
+  const query = new URLSearchParams({ from: toDate(startOfDays(days, now)), to: toDate(now), group_by: group, format: "csv" });
+  const found = await askAsOperator(c, `/admin/margins?${query}`);
   if (!found.ok) throw new Error(`the gateway answered ${found.status} for margins`);
   const headers = ["content-type", "content-disposition"].map((name): [string, string] => [name, found.headers.get(name) ?? ""]);
   return c.body(await found.text(), 200, Object.fromEntries(headers));

@@ -1,11 +1,13 @@
 /** The operator's page with the alerts of the checks, which run every five minutes, and the last reconciliation. */
 
 import type { ConsoleContext } from "../context.ts";
+import { readForm } from "../forms.ts";
 import { type Alert, listAlerts } from "../../db/alerts.ts";
 import type { Heartbeat } from "../../db/jobs.ts";
 import { log } from "../../base/log.ts";
+import { dayMs } from "../../base/times.ts";
 import type { RestoredAccount, RestoredDecision } from "../../rpc/operations.ts";
-import { actor, readForm } from "../frame.tsx";
+import { actor } from "../frame.tsx";
 import { ClockTime, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Note } from "../parts/note.tsx";
@@ -14,7 +16,7 @@ import { DataTable, Stats } from "../parts/table.tsx";
 import { adminPage } from "./frame.tsx";
 
 /** How long an ended alert is shown. */
-const shownMs = 7 * 86_400_000;
+const shownMs = 7 * dayMs;
 
 /** Every alert that is active, then those that ended in the last week. */
 export async function shownAlerts(c: ConsoleContext): Promise<Alert[]> {

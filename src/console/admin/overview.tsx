@@ -17,6 +17,7 @@ import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { Pill } from "../parts/status.tsx";
+import { Swatch } from "../parts/swatch.tsx";
 import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { Attention, failingRoutes, type Matter, useMatters, verbText } from "./attention.tsx";
@@ -26,10 +27,9 @@ import { AlertSection, ReconcileForm, shownAlerts } from "./operations.tsx";
 import { Beat, fillSteps, InFlightChart, MoneyChart, SeriesTable, type Steps, TaskChart } from "./series-charts.tsx";
 import { isLate } from "./task-state.ts";
 import { readUpstreams } from "./upstreams.ts";
+import { dayMs, hourMs } from "../../base/times.ts";
 
 const path = "/console/admin";
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Open tasks that are read: the account page of each has the others. */
 const most = 200;
 const accountsShown = 5;
@@ -276,9 +276,7 @@ const Present = (read: Now) => {
 
 const Key = ({ look, text }: { look: string; text: string }) => (
   <li>
-    <svg class="key" viewBox="0 0 8 8" aria-hidden="true">
-      <rect class={look} width="8" height="8" rx="2" />
-    </svg>
+    <Swatch colour={look} />
     {text}
   </li>
 );

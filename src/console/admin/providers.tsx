@@ -13,13 +13,13 @@ import { builtInCatalog, isPriced } from "../../catalog/catalog.ts";
 import type { Model } from "../../catalog/models.ts";
 import { shownPrice } from "../../catalog/prices.ts";
 import { liveCatalog } from "../../current-catalog.ts";
+import { fromUnits } from "../../db/ledger.ts";
 import { adminPage } from "./frame.tsx";
 import { routeState } from "./route-state.ts";
 import { readUpstreams } from "./upstreams.ts";
 import type { PriceName } from "../models/prices.ts";
 import { DataTable, Facts } from "../parts/table.tsx";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../base/times.ts";
 
 /** How each route did over all isolates, the worst first: a provider that only fails is not hidden by an isolate that has not asked it. */
 const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
@@ -71,7 +71,7 @@ const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
 const Prices = ({ c, model }: { c: ConsoleContext; model: Model }) => {
   const { t } = c.var;
   const builtIn = shownPrice((builtInCatalog().named(model.id) ?? model).price);
-  const amount = (units: number | undefined) => formatAmount(c, Math.round((units ?? 0) * 1e6));
+  const amount = (units: number | undefined) => formatAmount(c, fromUnits(units ?? 0));
   return (
     <Facts
       of={Object.entries(shownPrice(model.price)).map(([name, units]) => [

@@ -3,6 +3,7 @@
 import type { Route } from "../../catalog/models.ts";
 import { endOfRoute, hasEnded, routesFor } from "../../catalog/routes.ts";
 import type { Upstreams } from "../../rpc/console-api.ts";
+import { dayMs } from "../../base/times.ts";
 
 /** `used` in order, `last` while its provider is unhealthy, `off` without a secret, `ended` by its maker, `beside` a real provider. */
 export type RouteState = "used" | "last" | "off" | "ended" | "beside";
@@ -46,4 +47,4 @@ export function readHealth(upstreams: Upstreams, all: readonly ShownRoute[]): He
 }
 
 /** An end within this time needs attention. */
-export const soonMs = 90 * 86_400_000;
+export const soonMs = 90 * dayMs;

@@ -7,6 +7,7 @@ import { dateText } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Plot, plotHeight, roundUp } from "../parts/plot.tsx";
 import { DataTable } from "../parts/table.tsx";
+import { dayMs } from "../../base/times.ts";
 
 /** The steps of a chart: the first one's first millisecond, how long each is, and how many. */
 export interface Steps {
@@ -15,8 +16,6 @@ export interface Steps {
   count: number;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const low = 72;
 /** Of the ten units of a step, its bar takes eight. */
 const stepWidth = 10;

@@ -7,8 +7,8 @@ import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { isFinal, type Task } from "../../tasks/record.ts";
 import { auditRow } from "../../db/audit-log.ts";
-import { actor } from "../frame.tsx";
-import { adminPage, askAs, note, notFound } from "./frame.tsx";
+import { actor, nothingHere } from "../frame.tsx";
+import { adminPage, askAs, note } from "./frame.tsx";
 import { isStuck, toState } from "./task-state.ts";
 import { taskPath as toApiPath } from "../parts/ids.ts";
 import { DateTime } from "../parts/date-time.tsx";
@@ -30,7 +30,7 @@ async function show(c: ConsoleContext) {
   const { t } = c.var;
   const { accountId, taskId } = asked(c);
   const task = await c.env.API.record(accountId, taskId);
-  if (!task) return notFound(c);
+  if (!task) return nothingHere(c);
   const state = toState(task, task.createdAt, Date.now());
   return adminPage(
     c,
@@ -63,11 +63,11 @@ async function show(c: ConsoleContext) {
         {t("admin_again_hint")}
       </p>
       <p class="row gap0">
-        <a href={taskPath(c)} role="button" class="btn" aria-describedby="again-hint">
+        <a href={taskPath(c)} class="btn" aria-describedby="again-hint">
           {t("admin_look_again")}
         </a>
         {!isFinal(task) && (
-          <a href={`${taskPath(c)}/cancel`} role="button" class="btn danger">
+          <a href={`${taskPath(c)}/cancel`} class="btn danger">
             {t("admin_end_task")}
           </a>
         )}
@@ -123,7 +123,7 @@ async function cancel(c: ConsoleContext) {
   const { t } = c.var;
   const { accountId, taskId } = asked(c);
   const { status } = await askAs(c, accountId, `${toApiPath(taskId)}/cancel`, { method: "POST" });
-  if (status === 404) return notFound(c);
+  if (status === 404) return nothingHere(c);
   if (status === 409) return confirmation(c, t("admin_ended_already"), 400);
   if (status !== 200) throw new Error(`cancelling answered ${status}`);
   note(c, "task_cancelled", accountId, { task: taskId });
@@ -136,6 +136,6 @@ export const task = new Hono<ConsoleEnvironment>()
   .get("/:task", show)
   .get("/:task/cancel", async (c) => {
     const { accountId, taskId } = asked(c);
-    return (await c.env.API.record(accountId, taskId)) ? confirmation(c) : notFound(c);
+    return (await c.env.API.record(accountId, taskId)) ? confirmation(c) : nothingHere(c);
   })
   .post("/:task/cancel", cancel);

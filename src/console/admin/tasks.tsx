@@ -4,17 +4,18 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
-import type { OpenTask, Place } from "../../db/ledger-reports.ts";
+import type { OpenTask } from "../../db/ledger-reports.ts";
 import { openTasks } from "../ledger.ts";
+import { readPlace, placeText, firstRows, withQuery } from "../list-address.ts";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, toState } from "./task-state.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable } from "../parts/table.tsx";
+import { dayMs } from "../../base/times.ts";
 
 const pageSize = 20;
-const dayMs = 86_400_000;
 /** The time range of the list. Healthy tasks end within minutes: a day shows them all, longer ranges find leftovers. */
 const spans = ["1", "7", "90"] as const;
 
@@ -53,24 +54,18 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   );
 };
 
-/** `{milliseconds}_{task}` in the link to the next page. */
-function parsePlace(text = ""): Place | undefined {
-  const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
-  return at && taskId ? { at: Number(at), taskId } : undefined;
-}
-
 async function list(c: ConsoleContext) {
   const { t } = c.var;
   const now = Date.now();
   const days = spans.find((span) => span === c.req.query("days")) ?? "1";
-  const found = await openTasks(c, { since: now - Number(days) * dayMs, limit: pageSize + 1, after: parsePlace(c.req.query("after")) });
+  const after = readPlace(c);
+  const since = now - Number(days) * dayMs;
+  const found = await openTasks(c, { since, limit: pageSize + 1, after: after && { at: after.at, taskId: after.id } });
+  const { rows: open, last } = firstRows(found, pageSize);
   // Reading a record wakes its object, which sets a lost alarm again.
   const rows = await Promise.all(
-    found
-      .slice(0, pageSize)
-      .map(async (row) => ({ ...row, state: toState(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
+    open.map(async (row) => ({ ...row, state: toState(await c.env.API.record(row.accountId, row.taskId), row.at, now) })),
   );
-  const next = new URLSearchParams({ days, after: `${rows.at(-1)?.at}_${rows.at(-1)?.taskId}` });
   const stuck = rows.filter(({ state }) => isStuck(state));
   const others = rows.filter(({ state }) => !isStuck(state));
   return adminPage(
@@ -105,7 +100,10 @@ async function list(c: ConsoleContext) {
         <SectionHead title={t("admin_running")} />
         {others.length === 0 ? <p class="muted">{t("nothing_runs")}</p> : <Rows c={c} rows={others} />}
       </section>
-      <Pager next={found.length > pageSize ? `/console/admin/tasks?${next}` : undefined} nextText={t("admin_next")} />
+      <Pager
+        next={last && withQuery("/console/admin/tasks", { days, after: placeText({ at: last.at, id: last.taskId }) })}
+        nextText={t("admin_next")}
+      />
     </>,
   );
 }

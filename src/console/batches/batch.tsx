@@ -4,7 +4,8 @@ import type { ConsoleContext } from "../context.ts";
 import type { FailureGroup } from "../../tasks/batch-line.ts";
 import { formatAmount, percentText } from "../amounts.ts";
 import { type Batch, readBatch, type Refusal } from "../answers.ts";
-import { askGateway, nothingHere, page } from "../frame.tsx";
+import { nothingHere, page } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
@@ -16,19 +17,8 @@ import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
-import {
-  BatchPill,
-  batchName,
-  batchPath,
-  countText,
-  durationText,
-  hasEnded,
-  Key,
-  LinesMeter,
-  MoneyMeter,
-  reasonText,
-  toMillionths,
-} from "./state.tsx";
+import { BatchPill, batchName, batchPath, countText, durationText, hasEnded, Key, LinesMeter, MoneyMeter, reasonText } from "./state.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 const shownFailures = 8;
 const shownResults = 8;
@@ -83,21 +73,21 @@ const Spending = ({ batch }: { batch: Batch }) => {
     <>
       <div class="sub gap">
         <b class="big num">
-          <Money millionths={toMillionths(charged)} />
+          <Money millionths={fromUnits(charged)} />
         </b>
         <span class="muted">
           {limit === null ? (
             t("batch_charged_no_limit")
           ) : (
             <>
-              {t("batch_charged_of")} <Money millionths={toMillionths(limit)} />
+              {t("batch_charged_of")} <Money millionths={fromUnits(limit)} />
             </>
           )}
         </span>
         <ul class="legend push">
           <Key as="held">
             <b>
-              <Money millionths={toMillionths(reserved)} />
+              <Money millionths={fromUnits(reserved)} />
             </b>{" "}
             {t("batch_held_word")}
           </Key>
@@ -105,7 +95,7 @@ const Spending = ({ batch }: { batch: Batch }) => {
             <Key>
               {t("batch_all_cost")}{" "}
               <b>
-                <Money millionths={toMillionths(expected)} />
+                <Money millionths={fromUnits(expected)} />
               </b>
             </Key>
           )}

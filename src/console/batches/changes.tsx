@@ -2,14 +2,17 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { readBatch, readFile, readRefusal } from "../answers.ts";
-import { askGateway, nothingHere, page, readForm } from "../frame.tsx";
+import { sendFile } from "../downloads.ts";
+import { readForm } from "../forms.ts";
+import { nothingHere, page } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { Question } from "../parts/question.tsx";
 import { batchPage } from "./batch.tsx";
 import { batchName, batchPath, hasEnded } from "./state.tsx";
+import { toUnits } from "../../db/ledger.ts";
 
 /** The longest reference that the API takes. */
 const longestName = /^.{0,128}/u;
-const json = { "content-type": "application/json" };
 
 /** `GET /console/batches/{id}/cancel`: asks for confirmation. */
 export async function askToCancel(c: ConsoleContext, id: string) {
@@ -66,25 +69,22 @@ async function openFailed(c: ConsoleContext, id: string, code: string | undefine
   );
 }
 
-const attachment = (name: string) => ({ "content-type": "application/jsonl", "content-disposition": `attachment; filename="${name}"` });
-
 /** `GET /console/batches/{id}/failed.jsonl?code=`: the input of the failed lines that may succeed another time. */
 export async function downloadFailed(c: ConsoleContext, id: string) {
   const lines = await openFailed(c, id, c.req.query("code"));
-  return lines ? c.body(lines, 200, attachment(`${id}-failed.jsonl`)) : nothingHere(c);
+  return lines ? sendFile(c, `${id}-failed.jsonl`, "application/jsonl", lines) : nothingHere(c);
 }
 
 /** `GET /console/batches/{id}/results.jsonl` */
 export async function downloadResults(c: ConsoleContext, id: string) {
   const answer = await askGateway(c, `${batchPath(id)}/results`);
-  return answer.ok && answer.body ? c.body(answer.body, 200, attachment(`${id}.jsonl`)) : nothingHere(c);
+  return answer.ok && answer.body ? sendFile(c, `${id}.jsonl`, "application/jsonl", answer.body) : nothingHere(c);
 }
 
 /** `GET /console/batches/{id}/files.zip` */
 export async function downloadFiles(c: ConsoleContext, id: string) {
   const answer = await askGateway(c, `${batchPath(id)}/files.zip`);
-  const headers = { "content-type": "application/zip", "content-disposition": `attachment; filename="${id}.zip"` };
-  return answer.ok && answer.body ? c.body(answer.body, 200, headers) : nothingHere(c);
+  return answer.ok && answer.body ? sendFile(c, `${id}.zip`, "application/zip", answer.body) : nothingHere(c);
 }
 
 /**
@@ -107,17 +107,14 @@ export async function repeatFailed(c: ConsoleContext, id: string) {
     const begun = { file, reference: reference ?? "", concurrency: String(batch.concurrency), deliver_to: destination, prefix };
     return c.redirect(`/console/batches/new?${new URLSearchParams(begun)}`, 303);
   }
-  const begun = await askGateway(c, "/v1/batches", {
-    method: "POST",
-    headers: { ...json, ...(field("key") !== "" && { "idempotency-key": field("key") }) },
-    body: JSON.stringify({
-      input_file: file,
-      concurrency: batch.concurrency,
-      deliver_to: batch.deliver_to,
-      reference,
-      ...(Number.isSafeInteger(price) && price > 0 && { max_cost: price / 1e6 }),
-    }),
-  });
+  const again = {
+    input_file: file,
+    concurrency: batch.concurrency,
+    deliver_to: batch.deliver_to,
+    reference,
+    ...(Number.isSafeInteger(price) && price > 0 && { max_cost: toUnits(price) }),
+  };
+  const begun = await askGateway(c, "/v1/batches", withJson("POST", again, field("key")));
   if (!begun.ok) return batchPage(c, id, await readRefusal(begun));
   return c.redirect(`/console/batches/${(await readBatch(begun)).id}`, 303);
 }

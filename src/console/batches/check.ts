@@ -9,7 +9,7 @@ import { chatReservation } from "../../catalog/chat-tokens.ts";
 import { priceTask } from "../../catalog/prices.ts";
 import { t } from "../../messages/index.ts";
 import type { ConsoleContext } from "../context.ts";
-import { askGateway } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 
 /** A line that would be refused. `line` counts from 1. */
 interface Fault {

@@ -3,7 +3,9 @@
 import { Hono } from "hono";
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { type Destination, type DestinationTest, readDestinations, readDestinationTest, readError, readRefusal } from "../answers.ts";
-import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { messageFor, nothingHere, page, signedIn } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { BucketAnswer } from "../parts/delivery.tsx";
@@ -14,13 +16,15 @@ import { Icon } from "../parts/icon.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { Tabs } from "./tabs.tsx";
+import { BatchTabs } from "./tabs.tsx";
 import { type PageStatus, toPageStatus } from "../page-status.ts";
 
 const path = "/console/destinations";
 const fields = ["name", "endpoint", "bucket", "region", "access_key_id", "secret_access_key", "prefix"] as const;
 type FieldName = (typeof fields)[number];
 const optional = new Set<FieldName>(["prefix"]);
+/** The messages after an action. */
+const outcomes = { saved: "destination_saved", deleted: "destination_deleted" } as const;
 
 interface Shown {
   test?: DestinationTest;
@@ -176,12 +180,11 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
   }
   const list = await readDestinations(answer);
   const changing = typed ? typed("name") : c.req.query("change");
-  const done = c.req.query("done");
   return page(
     c,
     t("destinations"),
     <>
-      <Tabs at="destinations" />
+      <BatchTabs at="destinations" />
       {problems && problems.length > 0 ? <FieldProblems problems={problems} /> : <Problem text={problem} />}
       {test && <Outcome test={test} />}
       <section>
@@ -201,7 +204,7 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
     status,
     {
       lead: t("destinations_lead"),
-      toast: done === "saved" || done === "deleted" ? t(`destination_${done}`) : undefined,
+      toast: messageFor(c, outcomes, c.req.query("done")),
       ...(list.length > 0 && changing === undefined && { actions: <FoldLink text={t("destination_add_title")} to="f-name" /> }),
     },
   );
@@ -213,11 +216,7 @@ async function save(c: ConsoleContext) {
   const field = await readForm(c);
   const name = field("name");
   const values = fields.filter((one) => one !== "name" && field(one) !== "").map((one) => [one, field(one)]);
-  const answer = await askGateway(c, apiPath(name), {
-    method: "PUT",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ kind: "s3", ...Object.fromEntries(values) }),
-  });
+  const answer = await askGateway(c, apiPath(name), withJson("PUT", { kind: "s3", ...Object.fromEntries(values) }));
   if (answer.ok) return c.redirect(`${path}?done=saved`, 303);
   const { message, details = [] } = await readError(answer);
   const problems = details.flatMap(({ param, message: rule }) => {

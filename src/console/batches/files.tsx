@@ -4,44 +4,33 @@ import { Hono } from "hono";
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { fileById, listFiles, type StoredFile, usedFileBytes } from "../../db/files.ts";
 import { readFile, readRefusal, type Refusal } from "../answers.ts";
-import { askGateway, nothingHere, page, signedIn } from "../frame.tsx";
-import type { Language } from "../messages.ts";
+import { messageFor, nothingHere, page, signedIn } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
+import { firstRows, withQuery } from "../list-address.ts";
 import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { sizeText, typeName } from "../parts/file-text.ts";
 import { Icon } from "../parts/icon.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { Tabs } from "./tabs.tsx";
+import { BatchTabs } from "./tabs.tsx";
 
 const path = "/console/files";
 const filesOnPage = 50;
+/** The messages after an action. */
+const outcomes = { uploaded: "file_uploaded", deleted: "file_deleted" } as const;
 /** Shown beside the name without a thumbnail of its own. */
 const maxShownBytes = 512 * 1024;
 /** Seconds; a day by default. */
 const lifetimes = [3_600, 86_400, 259_200, 604_800] as const;
 
-/** `4.1 MB` */
-function sizeText(language: Language, bytes: number): string {
-  const units = ["B", "KB", "MB", "GB"];
-  const at = bytes === 0 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
-  return `${(bytes / 1000 ** at).toLocaleString(language, { maximumSignificantDigits: 3 })} ${units[at]}`;
-}
-
 const icons: Record<string, string> = { "application/jsonl": "list", "video/mp4": "film", "video/quicktime": "film" };
-const typeNames: Record<string, string> = {
-  "image/png": "PNG",
-  "image/jpeg": "JPEG",
-  "image/webp": "WebP",
-  "video/mp4": "MP4",
-  "video/quicktime": "MOV",
-  "application/jsonl": "JSONL",
-};
 
 const nameOf = ({ name, id }: Pick<StoredFile, "name" | "id">) => name ?? cutId(id);
 
@@ -68,7 +57,7 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
                 <b class="clip" title={nameOf({ id, name })}>
                   {nameOf({ id, name })}
                 </b>
-                <span class="meta">{typeNames[type] ?? type}</span>
+                <span class="meta">{typeName(type) ?? type}</span>
               </span>
             </a>
           ),
@@ -144,17 +133,16 @@ async function filesPage(c: ConsoleContext, refusal?: Refusal) {
     listFiles(c.env.DB, c.get("caller"), { limit: filesOnPage + 1, after }, now),
     usedFileBytes(c.env.DB, account.id),
   ]);
-  const shown = found.slice(0, filesOnPage);
-  const done = c.req.query("done");
+  const { rows, last } = firstRows(found, filesOnPage);
   return page(
     c,
     t("files"),
     <>
-      <Tabs at="files" />
+      <BatchTabs at="files" />
       <Problem text={refusal?.text} />
       <Upload />
       <section>
-        {shown.length === 0 ? (
+        {rows.length === 0 ? (
           <Empty icon="file" title={t("files_none")} text={t("files_none_hint")}>
             <a class="btn" href="/docs/files">
               <Icon name="book" />
@@ -162,19 +150,19 @@ async function filesPage(c: ConsoleContext, refusal?: Refusal) {
             </a>
           </Empty>
         ) : (
-          <FileTable files={shown} />
+          <FileTable files={rows} />
         )}
-        {shown.length > 0 && (
+        {rows.length > 0 && (
           <Pager
             note={t("files_used", { size: sizeText(language, used) })}
             first={after && path}
-            next={found.length > filesOnPage ? `${path}?after=${shown.at(-1)?.id}` : undefined}
+            next={last && withQuery(path, { after: last.id })}
           />
         )}
       </section>
     </>,
     refusal?.status ?? 200,
-    { lead: t("files_lead"), toast: done === "uploaded" || done === "deleted" ? t(`file_${done}`) : undefined },
+    { lead: t("files_lead"), toast: messageFor(c, outcomes, c.req.query("done")) },
   );
 }
 
@@ -201,7 +189,7 @@ async function content(c: ConsoleContext, id: string) {
   });
 }
 
-const fileEnding = (type: string) => (typeNames[type] ?? "bin").toLowerCase();
+const fileEnding = (type: string) => (typeName(type) ?? "bin").toLowerCase();
 
 async function askToDelete(c: ConsoleContext, id: string) {
   const { t } = c.var;

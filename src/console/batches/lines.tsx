@@ -3,7 +3,9 @@
 import type { ConsoleContext } from "../context.ts";
 import type { LineDelivery, LineQuery } from "../../tasks/batch-line.ts";
 import { readBatch, type TaskData } from "../answers.ts";
-import { askGateway, nothingHere, page } from "../frame.tsx";
+import { nothingHere, page } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
+import { withQuery } from "../list-address.ts";
 import { useAround } from "../parts/context.ts";
 import { DeliveryPill } from "../parts/delivery.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -13,7 +15,8 @@ import { Pager } from "../parts/pager.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { type Preview, readPreviews } from "../tasks/previews.ts";
-import { batchName, batchPath, countText, reasonText, toMillionths } from "./state.tsx";
+import { batchName, batchPath, countText, reasonText } from "./state.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 const linesOnPage = 50;
 const statuses = ["completed", "failed"] as const;
@@ -108,7 +111,7 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
           name: t("usage_charged"),
           isNumber: true,
           isExtra: true,
-          cell: ({ cost }) => <Money millionths={toMillionths(cost.charged)} />,
+          cell: ({ cost }) => <Money millionths={fromUnits(cost.charged)} />,
         },
       ]}
     />
@@ -151,10 +154,7 @@ export async function linesPage(c: ConsoleContext, id: string) {
   const found = batch.status === "validating" ? undefined : await readLines(c, batch.id, { status, code, after, limit: linesOnPage });
   const lines = found?.lines ?? [];
   const path = `/console/batches/${batch.id}`;
-  const pathWith = (asked: Record<string, string | undefined>) => {
-    const query = new URLSearchParams(Object.entries(asked).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-    return query.size === 0 ? `${path}/lines` : `${path}/lines?${query}`;
-  };
+  const pathWith = (asked: Record<string, string | undefined>) => withQuery(`${path}/lines`, asked);
   const chip = (one: (typeof statuses)[number] | undefined, text: string) => (
     <a class="chip" href={pathWith({ status: one })} aria-current={one === status && code === undefined ? "true" : undefined}>
       {text}

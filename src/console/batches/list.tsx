@@ -2,7 +2,9 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { type Batch, readBatches, readRefusal } from "../answers.ts";
-import { askGateway, page } from "../frame.tsx";
+import { page } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
+import { withQuery } from "../list-address.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
@@ -13,8 +15,9 @@ import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
-import { BatchPill, batchName, countText, durationText, hasEnded, LinesMeter, toMillionths } from "./state.tsx";
-import { Tabs } from "./tabs.tsx";
+import { BatchPill, batchName, countText, durationText, hasEnded, LinesMeter } from "./state.tsx";
+import { BatchTabs } from "./tabs.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 const path = "/console/batches";
 
@@ -76,11 +79,11 @@ const Batches = ({ data }: { data: Batch[] }) => {
           isNumber: true,
           cell: ({ cost: { charged, limit } }) => (
             <>
-              <Money millionths={toMillionths(charged)} />
+              <Money millionths={fromUnits(charged)} />
               {limit !== null && (
                 <span class="hide-s muted">
                   {" / "}
-                  <Money millionths={toMillionths(limit)} />
+                  <Money millionths={fromUnits(limit)} />
                 </span>
               )}
             </>
@@ -112,8 +115,7 @@ const None = () => {
 export async function listBatches(c: ConsoleContext) {
   const { t } = c.var;
   const after = c.req.query("after");
-  const query = after === undefined ? "" : `?after=${encodeURIComponent(after)}`;
-  const answer = await askGateway(c, `/v1/batches${query}`);
+  const answer = await askGateway(c, withQuery("/v1/batches", { after }));
   if (!answer.ok) {
     const { text, status } = await readRefusal(answer);
     return page(c, t("batches"), <Problem text={text} />, status);
@@ -124,15 +126,15 @@ export async function listBatches(c: ConsoleContext) {
     c,
     t("batches"),
     <>
-      <Tabs at="batches" />
-      <div {...(isOpen ? live(path + query, "batches", "every 5s") : { id: "batches" })}>
+      <BatchTabs at="batches" />
+      <div {...(isOpen ? live(withQuery(path, { after }), "batches", "every 5s") : { id: "batches" })}>
         {data.length === 0 && after === undefined ? <None /> : <Batches data={data} />}
       </div>
       {data.length > 0 && (
         <Pager
           note={t("batches_kept")}
           first={after === undefined ? undefined : path}
-          next={hasMore ? `${path}?after=${data.at(-1)?.id}` : undefined}
+          next={hasMore ? withQuery(path, { after: data.at(-1)?.id }) : undefined}
         />
       )}
     </>,

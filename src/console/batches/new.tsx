@@ -3,7 +3,9 @@
 import type { ConsoleContext } from "../context.ts";
 import { decimal, formatAmount, parseQuota } from "../amounts.ts";
 import { type Destination, readBatch, readDestinations, readError, readFile, readRefusal, type Refusal } from "../answers.ts";
-import { askGateway, page, readForm } from "../frame.tsx";
+import { BadForm, readForm } from "../forms.ts";
+import { page } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { useAround } from "../parts/context.ts";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -11,12 +13,13 @@ import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.t
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
-import { FormError, inTurn, readForm as readLargeForm } from "../playground/images.ts";
+import { inTurn, readLargeForm } from "../playground/images.ts";
 import { balanceUnit } from "../settings.ts";
 import { type Checked, checkFile } from "./check.ts";
 import { countText } from "./state.tsx";
 import { type TableProblem, toLines } from "./table.ts";
 import { type PageStatus, toPageStatus } from "../page-status.ts";
+import { toUnits } from "../../db/ledger.ts";
 
 const path = "/console/batches";
 /** The largest table that this page converts; users convert a larger one into JSON lines themselves. */
@@ -346,7 +349,7 @@ export async function typeLines(c: ConsoleContext): Promise<Response> {
       return kept instanceof Response ? kept : refuse(kept.text, kept.status, typed, model);
     });
   } catch (error) {
-    if (!(error instanceof FormError)) throw error;
+    if (!(error instanceof BadForm)) throw error;
     const problems = { 400: "form_broken", 408: "form_late", 413: "batch_table_too_large", 503: "form_busy" } as const;
     return refuse(t(problems[error.status]), error.status);
   }
@@ -375,7 +378,7 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
   const concurrency = field("concurrency");
   const body = {
     input_file: file,
-    ...(limit !== null && { max_cost: limit / 1e6 }),
+    ...(limit !== null && { max_cost: toUnits(limit) }),
     ...(concurrency !== "" && { concurrency: Number.isFinite(Number(concurrency)) ? Number(concurrency) : concurrency }),
     ...(field("callback_url") !== "" && { callback_url: field("callback_url") }),
     ...(field("deliver_to") !== "" && {
@@ -383,11 +386,7 @@ export async function startBatch(c: ConsoleContext): Promise<Response> {
     }),
     ...(field("reference") !== "" && { reference: field("reference") }),
   };
-  const answer = await askGateway(c, "/v1/batches", {
-    method: "POST",
-    headers: { "content-type": "application/json", ...(field("key") !== "" && { "idempotency-key": field("key") }) },
-    body: JSON.stringify(body),
-  });
+  const answer = await askGateway(c, "/v1/batches", withJson("POST", body, field("key")));
   if (answer.ok) return c.redirect(`${path}/${(await readBatch(answer)).id}`, 303);
   const { message: problem, details = [] } = await readError(answer);
   const labels: Record<string, string> = {

@@ -8,10 +8,11 @@ import { useAround } from "../parts/context.ts";
 import { spaced } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Pill } from "../parts/status.tsx";
+import { Swatch } from "../parts/swatch.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 export const batchName = ({ id, reference }: Batch) => reference ?? cutId(id);
 export const hasEnded = ({ ended_at: endedAt }: Batch) => endedAt !== undefined;
-export const toMillionths = (units: number) => Math.round(units * 1e6);
 
 const looks = {
   validating: { icon: "spin", tone: "run" },
@@ -100,11 +101,7 @@ const Meter = ({ label, parts, of, mark, isThin }: MeterProps) => {
 /** An entry of a legend: a small square in the part's colour, a figure, and a word. */
 export const Key = ({ as, children }: { as?: string; children?: Child }) => (
   <li>
-    {as && (
-      <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
-        <rect class={as} width="10" height="10" rx="3" />
-      </svg>
-    )}
+    {as && <Swatch colour={as} />}
     {children}
   </li>
 );
@@ -140,7 +137,7 @@ export const LinesMeter = ({ batch, isThin = false }: { batch: Batch; isThin?: b
 export const MoneyMeter = ({ batch: { cost } }: { batch: Batch }) => {
   const { t, language, unit } = useAround();
   const { charged, reserved, limit, expected } = cost;
-  const amount = (units: number) => roundedAmount(language, unit, toMillionths(units));
+  const amount = (units: number) => roundedAmount(language, unit, fromUnits(units));
   return (
     <Meter
       label={t("batch_money_label", { charged: amount(charged), held: amount(reserved) })}

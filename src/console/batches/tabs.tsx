@@ -1,18 +1,13 @@
 /** Batches, files and destinations: three pages of one subject, each with a tab. */
 
 import { useAround } from "../parts/context.ts";
+import { Tabs } from "../parts/tabs.tsx";
 
 const places = { batches: "/console/batches", files: "/console/files", destinations: "/console/destinations" } as const;
+type Place = keyof typeof places;
 
-export const Tabs = ({ at }: { at: keyof typeof places }) => {
+export const BatchTabs = ({ at }: { at: Place }) => {
   const { t } = useAround();
-  return (
-    <nav class="tabs under" aria-label={t("batches")}>
-      {Object.entries(places).map(([name, path]) => (
-        <a href={path} aria-current={name === at ? "page" : undefined}>
-          {t(name as keyof typeof places)}
-        </a>
-      ))}
-    </nav>
-  );
+  const names = Object.keys(places) as Place[];
+  return <Tabs label={t("batches")} of={names.map((name) => ({ path: places[name], text: t(name), isHere: name === at }))} />;
 };

@@ -10,6 +10,8 @@ import { TextField } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
 import { backTo } from "./top-up.tsx";
 import type { PageStatus } from "../page-status.ts";
+import { LimitBar } from "../parts/limit-bar.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 const fields = ["threshold", "amount", "ceiling"] as const;
 type Field = (typeof fields)[number];
@@ -27,7 +29,7 @@ type Outcome = { to: string } | ({ status: PageStatus } & ({ automatic: TypedTop
 export async function changeAutomatic(c: ConsoleContext, field: (name: string) => string): Promise<Outcome> {
   const { t } = c.var;
   const isOff = field("do") === "off";
-  const values = Object.fromEntries(fields.map((name) => [name, field(name).trim().slice(0, 40)])) as Record<Field, string>;
+  const values = Object.fromEntries(fields.map((name) => [name, field(name).slice(0, 40)])) as Record<Field, string>;
   const read = (name: Field) => parseQuota(values[name]) ?? 0;
   const wrong = isOff ? [] : fields.filter((name) => read(name) <= 0);
   if (wrong.length > 0)
@@ -38,7 +40,7 @@ export async function changeAutomatic(c: ConsoleContext, field: (name: string) =
   if (!answer || answer.refused === "off") return { problem: t("billing_stripe_away"), status: 503 };
   if (answer.refused === undefined) return { to: answer.url ?? "/console/billing" };
   if (answer.refused === "unlimited") return { problem: t("billing_unlimited"), status: 400 };
-  const shown = (units: number) => formatAmount(c, Math.round(units * 1e6));
+  const shown = (units: number) => formatAmount(c, fromUnits(units));
   const problem =
     answer.refused === "step"
       ? t("billing_amount_step", { step: shown(answer.step) })
@@ -58,14 +60,12 @@ const labels = { threshold: "billing_below", amount: "billing_add", ceiling: "bi
 /** What was taken this month of the ceiling. */
 const Taken = ({ taken, ceiling, text }: { taken: number; ceiling: number; text: string }) => {
   const { language, t } = useAround();
-  const month = new Date().toLocaleString(language, { month: "long", timeZone: "UTC" });
+  const label = t("billing_used_in", { month: new Date().toLocaleString(language, { month: "long", timeZone: "UTC" }) });
   return (
     <div class="field">
-      <span class="label" id="taken">
-        {t("billing_used_in", { month })}
-      </span>
+      <span class="label">{label}</span>
       <div class="taken">
-        <progress class={taken >= 0.9 * ceiling ? "warn" : ""} max={ceiling} value={Math.min(taken, ceiling)} aria-labelledby="taken" />
+        <LimitBar limit={ceiling} used={taken} label={label} />
         <span class="meta num">{text}</span>
       </div>
     </div>

@@ -6,10 +6,10 @@ import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Money } from "../parts/money.tsx";
+import { dayMs } from "../../base/times.ts";
 
 const width = 100;
 const height = 40;
-const dayMs = 86_400_000;
 
 interface BalanceProps {
   /** Millionths; null is unlimited. */

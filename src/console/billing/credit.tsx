@@ -5,15 +5,14 @@ import { Hono } from "hono";
 import { countAttempt } from "../../db/attempts.ts";
 import { remaining } from "../../db/ledger.ts";
 import { isAtLeast } from "../access.ts";
-import { fullAmount } from "../amounts.ts";
-import { page, readForm, signedIn } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { page, signedIn } from "../frame.tsx";
 import { readBalance } from "../ledger.ts";
-import { buildPost } from "../mail.ts";
+import { toLetter } from "../letters.ts";
+import { postOf } from "../mail.ts";
 import { findOperators, findRecipients } from "../members.ts";
-import { chooseLanguage, translator } from "../messages.ts";
 import { TextArea } from "../parts/field.tsx";
-import { Note } from "../parts/note.tsx";
-import { balanceUnit } from "../settings.ts";
+import { Note, Problem } from "../parts/note.tsx";
 import { paymentOptions } from "./top-up.tsx";
 import type { PageStatus } from "../page-status.ts";
 
@@ -40,7 +39,6 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
   const { t } = c.var;
   const helper = await findHelper(c);
   if (helper === "pay") return c.redirect("/console/billing", 303);
-  const sends = buildPost(c.env, new URL(c.req.url).origin) !== undefined;
   return page(
     c,
     t("credit_ask"),
@@ -48,15 +46,11 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
       <Note tone="good" role="status">
         {t("credit_sent")}
       </Note>
-    ) : !sends ? (
+    ) : !postOf(c) ? (
       <Note>{t("credit_no_mail")}</Note>
     ) : (
       <form method="post" action={path} class="stack" data-once>
-        {problem !== undefined && (
-          <Note tone="bad" role="alert">
-            {problem}
-          </Note>
-        )}
+        <Problem text={problem} />
         <TextArea name="words" label={t("credit_words")} rows={3} maxlength={maxWords} value={words} />
         <p>
           <button class="btn primary">{t("credit_ask")}</button>
@@ -70,9 +64,9 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
 
 async function askPosted(c: ConsoleContext) {
   const { t } = c.var;
-  const words = (await readForm(c))("words").trim();
+  const words = (await readForm(c))("words");
   const account = c.get("account");
-  const post = buildPost(c.env, new URL(c.req.url).origin);
+  const post = postOf(c);
   const helper = await findHelper(c);
   if (helper === "pay") return c.redirect("/console/billing", 303);
   if (words.length > maxWords) return creditPage(c, { words, problem: t("credit_words_long", { most: maxWords }), status: 400 });
@@ -82,24 +76,19 @@ async function askPosted(c: ConsoleContext) {
     return creditPage(c, { words, problem: t("too_many_in_an_hour"), status: 429 });
   const left = remaining(await readBalance(c, account.id));
   const link = helper === "owners" ? "/console/billing" : `/console/admin/accounts/${account.id}`;
-  for (const { email, name, language: latest } of recipients) {
-    const language = chooseLanguage(latest ?? undefined, undefined);
-    const translate = translator(language);
-    const values = {
-      person: c.get("user").email,
-      account: account.name || account.email,
-      left: left === null ? translate("unlimited") : fullAmount(language, balanceUnit(c.env), left),
-    };
-    // In one quoted paragraph: a link that stood alone would become the e-mail's button.
-    const said = words === "" ? "" : `\n\n“${words.replace(/\s+/g, " ")}”`;
-    await post({
-      to: email,
-      subject: translate("mail_credit_subject", values),
-      language,
-      text: `${translate("mail_greeting", { name: name || email })}\n\n${translate("mail_credit", values)}${said}\n\n${new URL(link, c.req.url).href}`,
-      action: translate("mail_open"),
-    });
-  }
+  // In one quoted paragraph: a link that stood alone would become the e-mail's button.
+  const said = words === "" ? "" : `\n\n“${words.replace(/\s+/g, " ")}”`;
+  for (const recipient of recipients)
+    await post(
+      toLetter(c.env, new URL(c.req.url).origin, recipient, (translate, amount) => {
+        const values = {
+          person: c.get("user").email,
+          account: account.name || account.email,
+          left: left === null ? translate("unlimited") : amount(left),
+        };
+        return { subject: translate("mail_credit_subject", values), text: translate("mail_credit", values) + said, path: link };
+      }),
+    );
   return c.redirect(`${path}?sent=1`, 303);
 }
 

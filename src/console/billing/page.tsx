@@ -7,14 +7,16 @@ import { startOfDays } from "../../db/ledger-reports.ts";
 import { type ListedPayment, listPaid } from "../../db/payments.ts";
 import { listQuotaChanges, type QuotaChange } from "../../db/quota-changes.ts";
 import { isAtLeast } from "../access.ts";
-import { actor, nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { actor, nothingHere, page, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
-import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { formatAmount, parseQuota } from "../amounts.ts";
+import { sendCsv } from "../downloads.ts";
+import { readForm } from "../forms.ts";
+import { firstRows, placeText, readPlace, withQuery } from "../list-address.ts";
 import { findThreshold, setThreshold } from "../../db/low-balances.ts";
 import { findTopUp } from "../../db/top-ups.ts";
 import { Automatic, changeAutomatic, type TypedTopUp } from "./automatic.tsx";
@@ -26,6 +28,7 @@ import { redeem, redeemedText, RedeemForm } from "./redeem.tsx";
 import { dailyBalances, daysLeft } from "./series.ts";
 import { paymentOptions, portalUrl, topUp, TopUpForm } from "./top-up.tsx";
 import type { PageStatus } from "../page-status.ts";
+import { toDate } from "../../base/times.ts";
 
 const path = "/console/billing";
 const courseDays = 30;
@@ -72,7 +75,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
   const { id } = c.get("account");
   const now = Date.now();
   const since = startOfDays(courseDays, now);
-  const after = parseAfter(c.req.query("after"));
+  const after = readPlace(c);
   const moved = c.req.query("moved") ?? "";
   const movedAfter = /^\d{1,15}$/.test(moved) ? { id: Number(moved) } : undefined;
   const [balance, spent, moves, listed, options, paid, topUpSet, threshold] = await Promise.all([
@@ -81,14 +84,12 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
     listQuotaChanges(c.env.DB, id, { limit: movesRead }),
     listQuotaChanges(c.env.DB, id, { limit: movesShown + 1, after: movedAfter }),
     paymentOptions(c),
-    readPaid(c, { limit: paymentsShown + 1, after }),
+    readPaid(c, { limit: paymentsShown + 1, after: after && { createdAt: after.at, id: after.id } }),
     findTopUp(c.env.DB, id, now),
     findThreshold(c.env.DB, id),
   ]);
-  const payments = paid.slice(0, paymentsShown);
-  const last = paid.length > paymentsShown ? payments.at(-1) : undefined;
-  const history = listed.slice(0, movesShown);
-  const lastMove = listed.length > movesShown ? history.at(-1) : undefined;
+  const { rows: payments, last } = firstRows(paid, paymentsShown);
+  const { rows: history, last: lastMove } = firstRows(listed, movesShown);
   const returned = c.req.query("payment");
   const left = remaining(balance);
   const shortfall = balance.shortfall ?? 0;
@@ -154,14 +155,14 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
         <section>
           <FileTitle title={t("billing_payments")} file={payments.length > 0 && "payments.csv"} label={t("billing_csv")} />
           <Payments payments={payments} receiptPath={options && mayPay(c) ? `${path}/receipts` : undefined} />
-          <Pager first={after && path} next={last && `${path}?after=${last.createdAt}_${last.id}`} />
+          <Pager first={after && path} next={last && withQuery(path, { after: placeText({ at: last.createdAt, id: last.id }) })} />
         </section>
       )}
       {offers && codes}
       <section>
         <FileTitle title={t("billing_history")} file={history.length > 0 && "credits.csv"} label={t("billing_history_csv")} />
         <History moves={history} />
-        <Pager first={movedAfter && path} next={lastMove && `${path}?moved=${lastMove.id}`} />
+        <Pager first={movedAfter && path} next={lastMove && withQuery(path, { moved: String(lastMove.id) })} />
       </section>
     </>,
     status,
@@ -181,26 +182,10 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
   );
 }
 
-/** The place `{milliseconds}_{payment}` in the link to older payments. */
-function parseAfter(text = ""): Pick<ListedPayment, "createdAt" | "id"> | undefined {
-  const [, createdAt, id] = /^(\d{1,15})_(pay_\w{1,60})$/.exec(text) ?? [];
-  return createdAt && id ? { createdAt: Number(createdAt), id } : undefined;
-}
-
-const file = (c: ConsoleContext, name: string, rows: ReadableStream<Uint8Array>) =>
-  c.body(rows, 200, csvHeaders(`${name}-${new Date().toISOString().slice(0, 10)}`));
 const paymentsFile = (c: ConsoleContext) =>
-  file(
-    c,
-    "payments",
-    csvOf<ListedPayment>(paymentColumns, (part) => readPaid(c, part)),
-  );
+  sendCsv<ListedPayment>(c, `payments-${toDate(Date.now())}`, paymentColumns, (part) => readPaid(c, part));
 const creditsFile = (c: ConsoleContext) =>
-  file(
-    c,
-    "credits",
-    csvOf<QuotaChange>(historyColumns, (part) => listQuotaChanges(c.env.DB, c.get("account").id, part)),
-  );
+  sendCsv<QuotaChange>(c, `credits-${toDate(Date.now())}`, historyColumns, (part) => listQuotaChanges(c.env.DB, c.get("account").id, part));
 
 async function redeemPosted(c: ConsoleContext) {
   const typed = (await readForm(c))("code").slice(0, 60);
@@ -213,7 +198,7 @@ async function redeemPosted(c: ConsoleContext) {
 /** Goes on at Stripe, where the person pays. The balance rises when Stripe says that the payment has succeeded. */
 async function payPosted(c: ConsoleContext) {
   const field = await readForm(c);
-  const typed = field("other").trim().slice(0, 40);
+  const typed = field("other").slice(0, 40);
   const outcome = await topUp(c, field("chosen"), typed);
   return "url" in outcome
     ? c.redirect(outcome.url, 303)
@@ -227,7 +212,7 @@ async function automaticPosted(c: ConsoleContext) {
 
 /** Sets below which balance the owners get an e-mail; empty for none. */
 async function lowPosted(c: ConsoleContext) {
-  const value = (await readForm(c))("below").trim().slice(0, 40);
+  const value = (await readForm(c))("below").slice(0, 40);
   const threshold = parseQuota(value);
   if (threshold === undefined || threshold === 0)
     return billingPage(c, { below: { value, problem: c.var.t("billing_bad_amount") }, status: 400 });

@@ -2,8 +2,7 @@
 
 import type { Spent } from "../../db/ledger-reports.ts";
 import type { QuotaChange } from "../../db/quota-changes.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../base/times.ts";
 
 /** `left` now, and the balance at the beginning of the first day and at the end of each of `days` days from `since` (the first millisecond of a day). Amounts in millionths. */
 export function dailyBalances({

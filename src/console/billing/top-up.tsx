@@ -8,6 +8,8 @@ import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import type { PageStatus } from "../page-status.ts";
+import { fromUnits } from "../../db/ledger.ts";
+import { alert } from "../../base/log.ts";
 
 /** Where a payment goes on, or why it does not, as a message. */
 type TopUpOutcome = { url: string } | { refusal: string; status: PageStatus };
@@ -27,7 +29,7 @@ export async function topUp(c: ConsoleContext, chosen: string, typed: string): P
 
 function toRefusal(c: ConsoleContext, made: (CheckoutAnswer & { refused: string }) | undefined): TopUpOutcome {
   const { t } = c.var;
-  const shown = (units: number) => formatAmount(c, Math.round(units * 1e6));
+  const shown = (units: number) => formatAmount(c, fromUnits(units));
   switch (made?.refused) {
     case "step":
       return { refusal: t("billing_amount_step", { step: shown(made.step) }), status: 400 };
@@ -50,7 +52,7 @@ export async function paymentOptions(c: ConsoleContext): Promise<PaymentOptions 
   try {
     return await c.env.API.paymentOptions(c.get("account").id);
   } catch (error) {
-    console.error(JSON.stringify({ unit: "payment", outcome: "not_offered", error: String(error) }));
+    alert("payment", { outcome: "not_offered" }, error);
     return undefined;
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { readError } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { asStream, readAnswer } from "../playground/chat.ts";
 import type { Choice } from "../playground/choices.ts";
 import { messagesFor, type Reply, type Turn } from "./record.ts";
@@ -11,11 +11,8 @@ import { messagesFor, type Reply, type Turn } from "./record.ts";
 async function* askModel(c: ConsoleContext, choices: Choice[], turns: Turn[], model: string): AsyncGenerator<string, Reply> {
   const choice = choices.find(({ id }) => id === model);
   if (!choice) return { model, text: c.var.t("chat_model_gone"), state: "refused" };
-  const response = await askGateway(c, "/v1/chat/completions", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: messagesFor(turns, model), ...asStream }),
-  });
+  const asked = { model, messages: messagesFor(turns, model), ...asStream };
+  const response = await askGateway(c, "/v1/chat/completions", withJson("POST", asked));
   if (!response.ok || !response.body) return { model, text: (await readError(response)).message, state: "refused" };
   const { text, use } = yield* readAnswer(choice, response.body);
   return { model, text, state: use ? "done" : "broken", ...(use && { use }) };

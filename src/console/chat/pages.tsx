@@ -1,6 +1,7 @@
 /** `/console/chat`: asking, asking again, stopping, going on with one answer, and the title, export and deletion of a conversation. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { readForm, readFormData } from "../forms.ts";
 import { Hono } from "hono";
 import { newId } from "../../base/ids.ts";
 import {
@@ -12,11 +13,11 @@ import {
   renameConversation,
   updateConversation,
 } from "../../db/conversations.ts";
-import { BadForm, nothingHere, page, readBody, readForm, signedIn } from "../frame.tsx";
+import { isScripted, nothingHere, page, part, partText, signedIn } from "../frame.tsx";
 import { computeHold } from "../playground/body.ts";
 import { toStream } from "../playground/chat.ts";
 import { readChoices } from "../playground/choices.ts";
-import { Balance, part, partText } from "../playground/page.tsx";
+import { Balance } from "../playground/page.tsx";
 import { left } from "../playground/view.ts";
 import { hashedPath } from "../static-files.ts";
 import { askModels } from "./answers.ts";
@@ -38,8 +39,6 @@ import { Question } from "../parts/question.tsx";
 import type { PageStatus } from "../page-status.ts";
 
 const owner = (c: ConsoleContext): Owner => ({ accountId: c.get("account").id, userId: c.get("user").id });
-
-const isScripted = (c: ConsoleContext) => c.req.header("hx-request") !== undefined;
 
 /** The open conversation, or a new one with these models. */
 interface Shown {
@@ -175,7 +174,7 @@ async function store(
 async function answer(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
   const id = c.req.param("id");
-  const form = await (await readBody(c)).formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
+  const form = await readFormData(c);
   const found = id === undefined ? { open: undefined, turns: [], models: [] } : await find(c, id);
   if (!found) return nothingHere(c);
   const chats = await readChats(c);

@@ -9,6 +9,7 @@ import { Markdown } from "../parts/markdown.tsx";
 import { Note } from "../parts/note.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { maxModels, maxTitle, type Reply, type Turn } from "./record.ts";
+import { dayMs } from "../../base/times.ts";
 
 /** Everything that the page shows. */
 export interface Room {
@@ -30,8 +31,6 @@ export interface Room {
 }
 
 export const roomPath = (id: string) => `/console/chat/${id}`;
-
-const dayMs = 86_400_000;
 
 /** The heading over a conversation in the list, by its day. */
 function toDay(at: number, now: number) {

@@ -5,7 +5,8 @@ import { type Context, Hono } from "hono";
 import { changeKey, deleteKey, pauseKey, rotateKey, setExpiry } from "../../db/api-keys.ts";
 import { readBalance } from "../ledger.ts";
 import { decimal } from "../amounts.ts";
-import { actor, readForm, page, nothingHere, notYourRole, withCatalog } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { actor, page, nothingHere, notYourRole, withCatalog } from "../frame.tsx";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { send } from "./first-call.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
@@ -15,9 +16,10 @@ import { DateTime } from "../parts/date-time.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { Facts } from "../parts/table.tsx";
+import { dayMs, hourMs } from "../../base/times.ts";
 
 /** How long a rotated key may keep working, in milliseconds. */
-const overlaps = { now: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const;
+const overlaps = { now: 0, hour: hourMs, day: dayMs, week: 7 * dayMs } as const;
 type Overlap = keyof typeof overlaps;
 
 const back = "/console/keys";

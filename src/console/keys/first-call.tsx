@@ -3,7 +3,8 @@
 import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { readError, readTask, readTaskId, taskImages, type TaskData } from "../answers.ts";
-import { askGateway, page } from "../frame.tsx";
+import { isScripted, page, part } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -13,10 +14,10 @@ import { Note } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { readChoices } from "../playground/choices.ts";
-import { part } from "../playground/page.tsx";
 import { landingSample } from "../site/docs.ts";
 import { Html } from "../site/html.tsx";
 import type { ApiKey } from "../../db/api-keys.ts";
+import { fromUnits } from "../../db/ledger.ts";
 
 /** The call of the sample that all pages show. */
 const path = "/v1/images/generations?wait=60";
@@ -33,7 +34,7 @@ export async function readFirstCall(c: ConsoleContext): Promise<FirstCallFacts |
   const choice = (await readChoices(c)).find(({ id }) => id === firstBody.model);
   const units = choice?.price["image"];
   if (!choice || units === undefined) return undefined;
-  return { price: formatAmount(c, Math.round(units * 1e6)), time: usualTime(c.var.t, choice) };
+  return { price: formatAmount(c, fromUnits(units)), time: usualTime(c.var.t, choice) };
 }
 
 /** A key as it stands in a command: cut, because the page shows it once; the copy button takes the whole. */
@@ -96,7 +97,7 @@ export const Sent = ({ task, prompt, done }: { task: TaskData; prompt: string; d
       <div class="stack tight">
         <p class="row">
           <StatusPill task={task} />
-          {task.cost?.charged !== undefined && <Money millionths={Math.round(task.cost.charged * 1e6)} />}
+          {task.cost?.charged !== undefined && <Money millionths={fromUnits(task.cost.charged)} />}
         </p>
         <p>{task.status === "failed" ? task.error?.message : task.status === "completed" ? done : t("key_runs")}</p>
         <p>
@@ -111,13 +112,8 @@ export const Sent = ({ task, prompt, done }: { task: TaskData; prompt: string; d
 
 /** Sends the command as the key: with its limits, at its cost. Pressed twice it is one task. */
 async function ask(c: ConsoleContext, key: ApiKey) {
-  const { keyHash: _, ...caller } = c.get("caller");
-  c.set("caller", { ...caller, keyId: key.walletId, scope: key.scope });
-  const answer = await askGateway(c, path, {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": `first-call-${key.id}` },
-    body: JSON.stringify(firstBody),
-  });
+  const caller = { ...c.get("caller"), keyId: key.walletId, scope: key.scope };
+  const answer = await askGateway(c, path, withJson("POST", firstBody, `first-call-${key.id}`), caller);
   if (!answer.ok) return <Note tone="bad">{(await readError(answer)).message}</Note>;
   return (
     <Sent
@@ -132,7 +128,7 @@ async function ask(c: ConsoleContext, key: ApiKey) {
 export async function send(c: ConsoleContext, key: ApiKey): Promise<Response> {
   const { t } = c.var;
   const shown = await ask(c, key);
-  if (c.req.header("hx-request") !== undefined) return part(c, shown);
+  if (isScripted(c)) return part(c, shown);
   return page(
     c,
     key.name,

@@ -9,14 +9,12 @@ import { type FieldProblem, FieldProblems, Problem } from "../parts/note.tsx";
 import { balanceUnit } from "../settings.ts";
 import { BudgetFields, readBudget } from "./budget.tsx";
 import { readScope, ScopeFields } from "./scope.tsx";
+import { dayMs, parseDate, toDate } from "../../base/times.ts";
 
-const toDay = (ms: number | null) => (ms === null ? "" : new Date(ms).toISOString().slice(0, 10));
+const toDay = (ms: number | null) => (ms === null ? "" : toDate(ms));
 
-/** A key expires at the end of the chosen day, UTC. NaN if the text is not a day: the runtime reads `2030` and `2030-02-30` as days too. */
-function endOfDay(day: string): number {
-  const at = Date.parse(`${day}T23:59:59Z`);
-  return Number.isNaN(at) || toDay(at) !== day ? Number.NaN : at;
-}
+/** A key expires at the end of the chosen day, UTC. NaN if the text is not a day. */
+const endOfDay = (day: string) => parseDate(day) + dayMs - 1000;
 
 interface FieldsOfKey {
   c: ConsoleContext;

@@ -2,14 +2,14 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { insertKey, logNewKey } from "../../db/api-keys.ts";
+import { createKey } from "../../db/api-keys.ts";
 import { listMembers } from "../../db/memberships.ts";
-import { openWallet } from "../../db/ledger.ts";
 import { known } from "../../base/known.ts";
 import { readBalances } from "../ledger.ts";
-import { actor, readForm, page, signedIn, withCatalog } from "../frame.tsx";
+import { actor, messageFor, page, signedIn, withCatalog } from "../frame.tsx";
 import { keyChanges } from "./changes.tsx";
 import { mayOpen } from "../access.ts";
+import { readForm } from "../forms.ts";
 import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
@@ -19,6 +19,7 @@ import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { LimitBar } from "../parts/limit-bar.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 import { DataTable, TwoLines } from "../parts/table.tsx";
@@ -34,12 +35,11 @@ const Expiry = ({ ms }: { ms: number | null }) => {
   );
 };
 
-const isDone = (word: string | undefined): word is "changed" | "deleted" | "paused" | "resumed" =>
-  ["changed", "deleted", "paused", "resumed"].includes(word ?? "");
+/** The messages after an action. */
+const outcomes = { changed: "key_changed", deleted: "key_deleted", paused: "key_paused", resumed: "key_resumed" } as const;
 
 async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, typed?: (name: string) => string) {
   const { t } = c.var;
-  const done = c.req.query("done");
   const keys = await readAccountKeys(c);
   const wallets = await readBalances(
     c,
@@ -73,7 +73,7 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
     problem === undefined ? 200 : 400,
     {
       lead: t("keys_lead"),
-      toast: isDone(done) ? t(`key_${done}`) : undefined,
+      toast: messageFor(c, outcomes, c.req.query("done")),
       ...(isWriter && rows.length > 0 && { actions: <FoldLink text={t("create_key")} to="f-name" /> }),
     },
   );
@@ -81,16 +81,9 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
 
 type Row = Key & WalletView & { reservedAt: number | null; owner: string | undefined };
 
-/** The used part of a key's quota; amber from nine tenths on. */
+/** The used part of a key's quota. */
 const Used = ({ quota, used, name }: Row) =>
-  quota === null || quota === 0 ? null : (
-    <progress
-      class={used >= 0.9 * quota ? "quota warn" : "quota"}
-      max={quota}
-      value={used}
-      aria-label={`${useAround().t("used")}: ${name}`}
-    />
-  );
+  quota === null || quota === 0 ? null : <LimitBar limit={quota} used={used} label={`${useAround().t("used")}: ${name}`} isCell />;
 
 /** What its user may do with a key. */
 const Actions = ({ id, name, prefix, isReplaced, pausedAt, expiresAt }: Row) => {
@@ -169,14 +162,13 @@ async function create(c: ConsoleContext) {
   const field = await readForm(c);
   const read = readKey(c, field);
   if ("problem" in read) return keysPage(c, read.problem, field);
-  const { name, quota, budget, scope, expiresAt } = read.given;
+  const { budget, ...given } = read.given;
   const accountId = c.get("account").id;
-  const { apiKey, key, statement } = await insertKey(c.env.DB, accountId, name, expiresAt, { scope, ownerId: c.get("user").id });
-  const [created] = await c.env.DB.batch([statement, logNewKey(c.env.DB, actor(c), apiKey), openWallet(c.env.DB, apiKey.id, quota)]);
-  if (created?.results.length === 0) return keysPage(c, c.var.t("too_many_keys"), field);
+  const created = await createKey(c.env.DB, actor(c), accountId, { ...given, ownerId: c.get("user").id });
+  if (!created) return keysPage(c, c.var.t("too_many_keys"), field);
   // Set before the user sees the key, so that the key never spends without its budget.
-  await changeBudget(c, accountId, apiKey.walletId, budget);
-  return shownOnce(c, apiKey, key);
+  await changeBudget(c, accountId, created.apiKey.walletId, budget);
+  return shownOnce(c, created.apiKey, created.key);
 }
 
 export const keys = new Hono<ConsoleEnvironment>()

@@ -3,9 +3,8 @@
 import type { ConsoleContext } from "../context.ts";
 import type { ApiKey } from "../../db/api-keys.ts";
 import { page } from "../frame.tsx";
-import { Copy } from "../parts/copy.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
+import { ShownOnce } from "../parts/shown-once.tsx";
 import { FirstCall, readFirstCall } from "./first-call.tsx";
 
 /** The secret of a new key, with a first call. No other page shows it. */
@@ -18,16 +17,9 @@ export async function shownOnce(c: ConsoleContext, { id, name }: Pick<ApiKey, "i
     <>
       <section>
         <SectionHead step={1} title={t("key_keep")} />
-        <div class="note good">
-          <Icon name="ok" />
-          <div class="stack tight">
-            <p role="status">{t("key_created")}</p>
-            <div class="secret">
-              <code id="key">{key}</code>
-              <Copy of="key" />
-            </div>
-          </div>
-        </div>
+        <ShownOnce id="key" secret={key}>
+          {t("key_created")}
+        </ShownOnce>
       </section>
       {call && <FirstCall c={c} id={id} secret={key} {...call} />}
       <section>
@@ -36,7 +28,7 @@ export async function shownOnce(c: ConsoleContext, { id, name }: Pick<ApiKey, "i
           <a class="btn" href={`/console/keys/${id}/change`}>
             {t("key_set_limit")}
           </a>
-          <a href="/console/keys" class="btn" role="button">
+          <a href="/console/keys" class="btn">
             {t("done")}
           </a>
         </p>

@@ -4,7 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import type { RequestEntry } from "../../db/request-pages.ts";
 import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { readTask } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";

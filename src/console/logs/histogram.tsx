@@ -3,7 +3,9 @@
 import { type RequestCounts, type Result, results } from "../../db/requests.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
+import { Swatch } from "../parts/swatch.tsx";
 import { DataTable } from "../parts/table.tsx";
+import { dayMs } from "../../base/times.ts";
 
 const height = 72;
 /** Of the ten units of a part, its bar takes eight. */
@@ -30,7 +32,7 @@ export const Histogram = ({ parts, since, until, isNow, to }: HistogramProps) =>
   // Within a day clock times are enough; parts of a minute and less show their seconds.
   const name = (ms: number) => {
     const clock = new Date(ms).toISOString().slice(11, partMs < 60_000 ? 19 : 16);
-    return until - since <= 86_400_000 ? clock : `${dateText(language, ms)} ${clock}`;
+    return until - since <= dayMs ? clock : `${dateText(language, ms)} ${clock}`;
   };
   const count = (value: number) => value.toLocaleString(language);
   const described = (part: Record<Result, number>) =>
@@ -40,9 +42,7 @@ export const Histogram = ({ parts, since, until, isNow, to }: HistogramProps) =>
       <ul class="legend">
         {results.map((result) => (
           <li>
-            <svg class="key" viewBox="0 0 8 8" aria-hidden="true">
-              <rect class={looks[result]} width="8" height="8" rx="2" />
-            </svg>
+            <Swatch colour={looks[result]} />
             <b>{count(parts.reduce((sum, part) => sum + part[result], 0))}</b> {t(`logs_count_${result}`)}
           </li>
         ))}

@@ -1,18 +1,18 @@
 /** `/console/logs`: the account's requests of the last days, over time and in pages, filtered by what the address says. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { sendCsv } from "../downloads.ts";
 import { Hono } from "hono";
 import { listKeys } from "../../db/api-keys.ts";
 import { keptDays, type RequestEntry } from "../../db/request-pages.ts";
 import { countRequests, type Facet, readRequests, type RequestCounts, type RequestFilter, results } from "../../db/requests.ts";
 import { page, signedIn } from "../frame.tsx";
+import { placeText, readPlace, withQuery } from "../list-address.ts";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
-import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { Icon } from "../parts/icon.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
 import { live } from "../tasks/live.ts";
-import { buildQuery } from "../tasks/search.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -21,14 +21,14 @@ import { drawer } from "./drawer.tsx";
 import { entryPage } from "./entry.tsx";
 import { Histogram } from "./histogram.tsx";
 import { Requests } from "./requests.tsx";
+import { dayMs, hourMs, toDate } from "../../base/times.ts";
 
 const path = "/console/logs";
 const rowsOnPage = 50;
-const dayMs = 86_400_000;
 
 /** The times that a button chooses, with the bars that each has. */
 const ranges = {
-  "1h": { ms: dayMs / 24, parts: 60 },
+  "1h": { ms: hourMs, parts: 60 },
   "24h": { ms: dayMs, parts: 48 },
   "3d": { ms: keptDays * dayMs, parts: 72 },
 } as const;
@@ -63,10 +63,7 @@ interface Asked {
   open?: string | undefined;
 }
 
-const pathWith = (asked: Asked & { after?: string | undefined }) => {
-  const query = buildQuery({ ...asked });
-  return query === "" ? path : `${path}?${query}`;
-};
+const pathWith = (asked: Asked & { after?: string | undefined }) => withQuery(path, { ...asked });
 
 /** The time that the address asks for. */
 function timeOf({ range, from, to }: Asked, now: number) {
@@ -75,12 +72,6 @@ function timeOf({ range, from, to }: Asked, now: number) {
   // Bars begin at whole parts, so that they stay while the page is open.
   const until = Math.ceil(now / (ms / parts)) * (ms / parts);
   return { since: until - ms, until, parts, isNow: true };
-}
-
-/** The request after which a page begins, as `{milliseconds}_{request}`. */
-function parsePlace(text = ""): { at: number; request: string } | undefined {
-  const [, at, request] = /^(\d{1,15})_([\w-]{1,64})$/.exec(text) ?? [];
-  return at && request ? { at: Number(at), request } : undefined;
 }
 
 function parseAsked(c: ConsoleContext): Asked {
@@ -231,7 +222,7 @@ function download(c: ConsoleContext) {
   const filter = toFilter(c, parseAsked(c), now);
   const read = async (place: { limit: number; after?: RequestEntry | undefined }) =>
     (await readRequests(c.env.DB, c.var.account.id, filter, { ...place, now })).entries;
-  return c.body(csvOf(csvColumns, read), 200, csvHeaders(`requests-${new Date(now).toISOString().slice(0, 10)}`));
+  return sendCsv(c, `requests-${toDate(now)}`, csvColumns, read);
 }
 
 /** The request beside the list: one of the page's, with its neighbours. */
@@ -259,13 +250,13 @@ async function openDrawer(
 async function logsPage(c: ConsoleContext) {
   const { t, account, language } = c.var;
   const now = Date.now();
-  const after = parsePlace(c.req.query("after"));
+  const after = readPlace(c);
   const asked = parseAsked(c);
   const { since, until, parts, isNow } = timeOf(asked, now);
   const { live: isLive, from, to, open } = asked;
   const filter = toFilter(c, asked, now);
   const [{ entries, hasMore }, counts, keys] = await Promise.all([
-    readRequests(c.env.DB, account.id, filter, { limit: rowsOnPage, after, now }),
+    readRequests(c.env.DB, account.id, filter, { limit: rowsOnPage, after: after && { at: after.at, request: after.id }, now }),
     countRequests(c.env.DB, account.id, filter, { parts, now }),
     listKeys(c.env.DB, account.id),
   ]);
@@ -318,7 +309,7 @@ async function logsPage(c: ConsoleContext) {
           <Pager
             note={t("logs_kept", { days: keptDays })}
             first={after && pathWith(kept)}
-            next={last && pathWith({ ...kept, after: `${last.at}_${last.request}` })}
+            next={last && pathWith({ ...kept, after: placeText({ at: last.at, id: last.request }) })}
           >
             <a class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download>
               <Icon name="down" />

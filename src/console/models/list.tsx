@@ -4,6 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { percentText } from "../amounts.ts";
 import { page } from "../frame.tsx";
+import { withQuery } from "../list-address.ts";
 import { Choice as Menu } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -17,14 +18,14 @@ import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { samplePath } from "../site/sample.tsx";
-import { buildQuery } from "../tasks/search.ts";
 import { abilities, type Ability, listAbilities } from "./can.ts";
 import { listPrices, usualTime } from "./prices.ts";
+import { fromUnits } from "../../db/ledger.ts";
+import { dayMs } from "../../base/times.ts";
 
 const path = "/console/models";
 const kinds = ["image", "video", "file", "chat"] as const;
 type Kind = (typeof kinds)[number];
-const dayMs = 86_400_000;
 /** With fewer ended tasks a share says nothing. */
 const minEnded = 5;
 
@@ -40,10 +41,7 @@ interface Asked {
   as?: "table" | undefined;
 }
 
-const pathWith = (asked: Asked) => {
-  const query = buildQuery({ ...asked });
-  return query === "" ? path : `${path}?${query}`;
-};
+const pathWith = (asked: Asked) => withQuery(path, { ...asked });
 
 function parseAsked(c: ConsoleContext): Asked {
   return {
@@ -68,7 +66,7 @@ function costsOf({ price }: Choice, { images, seconds, input, output }: Work): n
   const tokens = ((price["input_million_tokens"] ?? 0) * input + (price["output_million_tokens"] ?? 0) * output) / 1e6;
   const usual = (price["image"] ?? 0) * images + (price["second"] ?? 0) * seconds + (price["task"] ?? 0) * images + tokens;
   const highest = (price["image_hd"] ?? 0) * images + (price["second_1080p"] ?? 0) * seconds;
-  return [usual, highest].filter((units) => units > 0).map((units) => Math.round(units * 1e6));
+  return [usual, highest].filter((units) => units > 0).map(fromUnits);
 }
 
 /** A model of the list. */

@@ -4,6 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
 import type { Choice } from "../playground/choices.ts";
+import { fromUnits } from "../../db/ledger.ts";
 
 export type PriceName =
   | "task"
@@ -22,7 +23,7 @@ export const listPrices = (
   { price, priceRule }: Pick<Choice, "price" | "priceRule">,
 ): (readonly [name: string, amount: string])[] => [
   ...Object.entries(price).map(
-    ([name, units]) => [c.var.t(`model_price_${name as PriceName}`), formatAmount(c, Math.round(units * 1e6))] as const,
+    ([name, units]) => [c.var.t(`model_price_${name as PriceName}`), formatAmount(c, fromUnits(units))] as const,
   ),
   ...Object.entries(priceRule?.factors ?? {}).flatMap(([field, factors]) =>
     Object.entries(factors)

@@ -3,12 +3,13 @@
 import { maxPrompt } from "../../catalog/schemas.ts";
 import type { ConsoleContext } from "../context.ts";
 import { readError, readTask, readTaskId } from "../answers.ts";
-import { askGateway, page, readForm } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { isScripted, page, part } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { type FirstCallFacts, firstBody, Sent } from "../keys/first-call.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Note } from "../parts/note.tsx";
-import { part } from "../playground/page.tsx";
 import { hashedPath } from "../static-files.ts";
 import { submitOnce } from "../tasks/request.ts";
 
@@ -73,18 +74,18 @@ export const chosenExample = (c: ConsoleContext): string | undefined => {
 
 /** Makes the image: with script it is shown in place once it is there; else on its own page, which waits for it. */
 export async function makeFirst(c: ConsoleContext): Promise<Response> {
-  const isScripted = c.req.header("hx-request") !== undefined;
+  const scripted = isScripted(c);
   const field = await readForm(c);
-  const prompt = field("prompt").trim().replaceAll("\r\n", "\n").slice(0, maxPrompt.image);
+  const prompt = field("prompt").replaceAll("\r\n", "\n").slice(0, maxPrompt.image);
   const answer = await submitOnce(c, field("key"), {
-    path: isScripted ? `${imagesPath}?wait=60` : imagesPath,
+    path: scripted ? `${imagesPath}?wait=60` : imagesPath,
     body: { ...firstBody, prompt },
   });
   if (!answer.ok) {
     const note = <Note tone="bad">{(await readError(answer)).message}</Note>;
-    return isScripted ? part(c, note) : page(c, c.var.t("first_image"), note, 400, { width: "slim" });
+    return scripted ? part(c, note) : page(c, c.var.t("first_image"), note, 400, { width: "slim" });
   }
   const id = await readTaskId(answer);
-  if (!isScripted) return c.redirect(`/console/tasks/${id}`, 303);
+  if (!scripted) return c.redirect(`/console/tasks/${id}`, 303);
   return part(c, <Sent task={await readTask(await askGateway(c, taskPath(id)))} prompt={prompt} done={c.var.t("first_made")} />);
 }

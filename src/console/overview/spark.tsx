@@ -3,8 +3,8 @@
 import type { Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
+import { dayMs } from "../../base/times.ts";
 
-const dayMs = 86_400_000;
 const height = 40;
 const width = 100;
 

@@ -13,13 +13,20 @@ export const Note = ({ tone = "plain", role, children }: { tone?: keyof typeof i
   </div>
 );
 
-/** A form's error message; it takes the focus. */
+/** Why a form was refused; it takes the focus. `isApart` leaves room below it, where no form follows directly. */
+export const Refused = ({ isApart = false, children }: { isApart?: boolean; children: Child }) => (
+  <div class={isApart ? "note bad made" : "note bad"} role="alert" tabindex={-1} data-focus>
+    <Icon name="bad" />
+    {children}
+  </div>
+);
+
+/** A form's error message. */
 export const Problem = ({ text }: { text: string | undefined }) =>
   text === undefined ? null : (
-    <div class="note bad" role="alert" tabindex={-1} data-focus>
-      <Icon name="bad" />
+    <Refused>
       <div>{text}</div>
-    </div>
+    </Refused>
   );
 
 export interface FieldProblem {
@@ -30,11 +37,10 @@ export interface FieldProblem {
   text: string;
 }
 
-/** The errors of a form, each with a link to its field; the list takes the focus. */
+/** The errors of a form, each with a link to its field. */
 export const FieldProblems = ({ problems }: { problems: FieldProblem[] }) =>
   problems.length === 0 ? null : (
-    <div class="note bad" role="alert" tabindex={-1} data-focus>
-      <Icon name="bad" />
+    <Refused>
       <ul>
         {problems.map(({ field, label, text }) => (
           <li>
@@ -43,5 +49,5 @@ export const FieldProblems = ({ problems }: { problems: FieldProblem[] }) =>
           </li>
         ))}
       </ul>
-    </div>
+    </Refused>
   );

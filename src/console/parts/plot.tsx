@@ -4,10 +4,10 @@ import type { Child } from "hono/jsx";
 import { roundedAmount } from "../amounts.ts";
 import { useAround } from "./context.ts";
 import { dateText } from "./date-time.tsx";
+import { dayMs } from "../../base/times.ts";
 
 /** The height of the drawing in its own units; a page stretches it. */
 export const plotHeight = 200;
-const dayMs = 86_400_000;
 const fourParts = [1, 0.75, 0.5, 0.25, 0];
 
 /** The smallest round number that is not below an amount: 1, 2, 4 or 8 times a power of ten. */

@@ -6,6 +6,7 @@ import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import type { Images, Message } from "./body.ts";
 import type { Typed } from "./fields.ts";
+import { pictureTypes } from "./image-file.ts";
 
 /** Images of one message. */
 export const maxAttached = 4;
@@ -14,8 +15,6 @@ export const maxAttached = 4;
  * smaller.
  */
 const maxAttachedLength = 6 * 1024 * 1024;
-
-const pictureTypes = "image/png,image/jpeg,image/webp";
 
 /** The form with uploaded files as data URIs, for browsers without script. */
 export function withFiles(typed: Typed, images: Images): Typed {

@@ -4,8 +4,8 @@ import type { ConsoleContext } from "../context.ts";
 import type { Action } from "../../catalog/models.ts";
 import type { OwnPrice } from "../../catalog/own-price.ts";
 import { liveCatalog } from "../../current-catalog.ts";
-import { askGateway } from "../frame.tsx";
 import { readModels } from "../answers.ts";
+import { askGateway } from "../gateway.ts";
 import { type Field, toFields, toInputFields } from "./fields.ts";
 
 export interface Choice {

@@ -8,6 +8,7 @@ import { ImageFile } from "./image-file.ts";
 import { openaiSnippet } from "./openai-snippet.ts";
 import { buildSnippets } from "./snippets.ts";
 import type { View } from "./view.ts";
+import type { TaskData } from "../answers.ts";
 
 const titles = { curl: "curl", javascript: "JavaScript", python: "Python", openai: "OpenAI" } as const;
 
@@ -23,7 +24,9 @@ function buildPrograms({ choice: { action }, request, typed }: View, base: strin
 const jsonText = (value: unknown) =>
   JSON.stringify(value, (_, item: unknown) => (item instanceof ImageFile ? `data:${item.type};base64,… (${item.name})` : item), 2);
 
-const answerText = ({ runs }: View) => (runs.length === 0 ? "–" : jsonText(runs.length === 1 ? { code: 200, data: runs[0] } : runs));
+/** The answers about these tasks as JSON. */
+export const answerText = (tasks: TaskData[]) =>
+  tasks.length === 0 ? "–" : jsonText(tasks.length === 1 ? { code: 200, data: tasks[0] } : tasks);
 
 export const CodePane = ({ view, base }: { view: View; base: string }) => {
   const { t } = useAround();
@@ -61,7 +64,7 @@ export const JsonPane = ({ view, isSwapped }: { view: View; isSwapped?: boolean 
     <div class="body" id="json" {...(isSwapped && { "hx-swap-oob": "true" })}>
       <div class="stack">
         <Block id="json-request" title={t("request")} beside={requestLine(view)} text={jsonText(view.request.body)} />
-        <Block id="json-answer" title={t("answer")} text={answerText(view)} />
+        <Block id="json-answer" title={t("answer")} text={answerText(view.runs)} />
       </div>
     </div>
   );

@@ -1,5 +1,9 @@
-/** An image from a file; without content if only its name is known. */
+/** Images from files, and JSON with them, which is generated while it is sent: each image is in memory once and never as text. */
 
+/** What a field for images accepts. */
+export const pictureTypes = "image/png,image/jpeg,image/webp";
+
+/** An image from a file; without content if only its name is known. */
 export class ImageFile {
   readonly name: string;
   readonly content: Uint8Array[];
@@ -40,4 +44,48 @@ export class ImageFile {
     const ending = /\.(png|webp)$/i.exec(this.name)?.[1]?.toLowerCase();
     return `image/${ending ?? "jpeg"}`;
   }
+}
+
+/** A body as JSON text, in which images become data URIs while it is read. */
+export function toJson(body: object): string | ReadableStream<Uint8Array> {
+  const images: ImageFile[] = [];
+  const mark = crypto.randomUUID();
+  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (images.push(value), mark) : value));
+  if (images.length === 0) return text;
+  const encoder = new TextEncoder();
+  const pieces = text.split(mark);
+  function* written() {
+    for (const [at, piece] of pieces.entries()) {
+      yield encoder.encode(piece);
+      const image = images[at];
+      if (!image) continue;
+      yield encoder.encode(`data:${image.type};base64,`);
+      for (const base64 of base64Of(image.content)) yield encoder.encode(base64);
+    }
+  }
+  const parts = written();
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const { done, value } = parts.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** Base64 of bytes in chunks, without splitting groups of three. */
+function* base64Of(chunks: Uint8Array[]): Generator<string> {
+  let rest: Uint8Array = new Uint8Array();
+  for (const chunk of chunks) {
+    const bytes = new Uint8Array(rest.length + chunk.length);
+    bytes.set(rest);
+    bytes.set(chunk, rest.length);
+    const whole = bytes.length - (bytes.length % 3);
+    yield bytes.subarray(0, whole).toBase64();
+    rest = bytes.subarray(whole);
+  }
+  yield rest.toBase64();
 }

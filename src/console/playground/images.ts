@@ -1,6 +1,4 @@
-/**
- * Reads a form with images part by part, and generates its body as JSON while it is sent: each image is in memory once and never as text.
- */
+/** Reads a form with images part by part: each image is in memory once. */
 
 import { getMultipartBoundary, MultipartParseError, parseMultipartStream } from "@remix-run/multipart-parser";
 import { boundedBody } from "../../net/bounded-body.ts";
@@ -10,6 +8,7 @@ import { paceTimeMs, within } from "../../net/pace.ts";
 import { Semaphore } from "../../base/concurrency.ts";
 import type { Typed } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
+import { BadForm } from "../forms.ts";
 
 const MiB = 1024 * 1024;
 /** The API's size limit of an image. */
@@ -33,8 +32,8 @@ const maxNames = 50;
 const decodeName = (filename: string) =>
   filename.replace(/%(22|0D|0A)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Reads a form. Throws `FormError`. */
-export async function readForm(request: Request): Promise<Form> {
+/** Reads a form that may have files. Throws `BadForm`. */
+export async function readLargeForm(request: Request): Promise<Form> {
   const form: Form = { typed: new Map(), images: new Map() };
   const add = <T>(map: Map<string, T[]>, name: string, value: T) => {
     const list = map.get(name);
@@ -43,8 +42,8 @@ export async function readForm(request: Request): Promise<Form> {
   };
   const type = request.headers.get("content-type") ?? "";
   const boundary = getMultipartBoundary(type) ?? "";
-  if (!request.body) throw new FormError(400);
-  if (Number(request.headers.get("content-length") ?? 0) > maxFormBytes) throw new FormError(413);
+  if (!request.body) throw new BadForm(400);
+  if (Number(request.headers.get("content-length") ?? 0) > maxFormBytes) throw new BadForm(413);
   const isMultipart = type.startsWith("multipart/form-data");
   const body = boundedBody(request.body, { maxBytes: isMultipart ? maxFormBytes : smallEnough });
   const read = async () => {
@@ -59,9 +58,9 @@ export async function readForm(request: Request): Promise<Form> {
   try {
     await within(paceTimeMs(Number(request.headers.get("content-length") ?? smallEnough)), read());
   } catch (error) {
-    if (error instanceof NetError) throw new FormError(error.reason === "too_large" ? 413 : error.reason === "timeout" ? 408 : 400);
-    if (error instanceof MultipartParseError || error instanceof TypeError) throw new FormError(400); // also bytes that are not text
-    throw error;
+    // A `TypeError` also says that bytes are no text.
+    const isOfForm = error instanceof NetError || error instanceof MultipartParseError || error instanceof TypeError;
+    throw isOfForm ? BadForm.from(error) : error;
   }
   if (!isMultipart)
     for (const [name, [file = ""]] of [...form.typed].filter(([name]) => name.endsWith(nameEnding)).slice(0, maxNames))
@@ -69,72 +68,19 @@ export async function readForm(request: Request): Promise<Form> {
   return form;
 }
 
-/** A body as JSON text, in which images become data URIs while it is read. */
-export function toJson(body: object): string | ReadableStream<Uint8Array> {
-  const images: ImageFile[] = [];
-  const mark = crypto.randomUUID();
-  const text = JSON.stringify(body, (_, value: unknown) => (value instanceof ImageFile ? (images.push(value), mark) : value));
-  if (images.length === 0) return text;
-  const encoder = new TextEncoder();
-  const pieces = text.split(mark);
-  function* written() {
-    for (const [at, piece] of pieces.entries()) {
-      yield encoder.encode(piece);
-      const image = images[at];
-      if (!image) continue;
-      yield encoder.encode(`data:${image.type};base64,`);
-      for (const base64 of base64Of(image.content)) yield encoder.encode(base64);
-    }
-  }
-  const parts = written();
-  return new ReadableStream<Uint8Array>(
-    {
-      pull(controller) {
-        const { done, value } = parts.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-/** Base64 of bytes in chunks, without splitting groups of three. */
-function* base64Of(chunks: Uint8Array[]): Generator<string> {
-  let rest: Uint8Array = new Uint8Array();
-  for (const chunk of chunks) {
-    const bytes = new Uint8Array(rest.length + chunk.length);
-    bytes.set(rest);
-    bytes.set(chunk, rest.length);
-    const whole = bytes.length - (bytes.length % 3);
-    yield bytes.subarray(0, whole).toBase64();
-    rest = bytes.subarray(whole);
-  }
-  yield rest.toBase64();
-}
-
 /** The bytes of the forms in memory: an isolate has 128 MB. The largest form takes all of them, several of an account at most half. */
 const turns = new Semaphore({ maxAtOnce: maxFormBytes, allowsLarger: true, maxWaiting: 4, maxHoldMs: 120_000, maxWaitMs: 10_000 });
 
-/** The errors of `readForm` and `inTurn`, by the status of the answer. */
-export class FormError extends Error {
-  readonly status: 400 | 408 | 413 | 503;
-  constructor(status: number) {
-    super(String(status));
-    this.status = status === 408 || status === 413 || status === 503 ? status : 400;
-  }
-}
-
 /**
  * Processes a form of an account. A large form first arrives completely at the gateway, so that a slow sender delays no other form, and then
- * waits for a permit for its size. Throws `FormError`.
+ * waits for a permit for its size. Throws `BadForm`.
  */
 export async function inTurn<T>(request: Request, accountId: string, receive: Receive, work: (request: Request) => Promise<T>): Promise<T> {
   const length = request.headers.get("content-length");
   if (!request.body || (length !== null && Number(length) <= smallEnough)) return work(request);
-  if (Number(length ?? 0) > maxFormBytes) throw new FormError(413);
+  if (Number(length ?? 0) > maxFormBytes) throw new BadForm(413);
   const received = await receive(accountId, request.body, maxFormBytes);
-  if (!received.ok) throw new FormError(received.status);
+  if (!received.ok) throw new BadForm(received.status);
   const arrived = new Request(request, { method: "POST", body: received.body });
   let hasTurn = false;
   const turn = turns.take(
@@ -142,7 +88,7 @@ export async function inTurn<T>(request: Request, accountId: string, receive: Re
       hasTurn = true;
       return work(arrived);
     },
-    () => new FormError(503),
+    () => new BadForm(503),
     accountId,
     Number(received.headers.get("content-length")),
   );

@@ -2,13 +2,12 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
-import { page } from "../frame.tsx";
-import { AroundContext, useAround } from "../parts/context.ts";
+import { page, part } from "../frame.tsx";
+import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Note } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
-import { balanceUnit } from "../settings.ts";
 import { hashedPath } from "../static-files.ts";
 import { CodePane, JsonPane } from "./code.tsx";
 import { type Answering, Composer, Conversation, parseTurns } from "./conversation.tsx";
@@ -141,15 +140,6 @@ export const Balance = ({ remaining }: { remaining: number | null }) => (
     <Left remaining={remaining} isSwapped />
   </>
 );
-
-/** A part of the page as HTML. */
-export function partText(c: ConsoleContext, children: Child): string {
-  const { language, t } = c.var;
-  return String(<AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>{children}</AroundContext.Provider>);
-}
-
-/** Answers a request of the page's script with parts of the page. */
-export const part = (c: ConsoleContext, children: Child, status: PageStatus = 200) => c.html(partText(c, children), status);
 
 /** Answers the page's script that a form was not read: the page stays as it is and shows a note above the form. */
 export function unsent(c: ConsoleContext, tone: "bad" | "warn", children: Child): Response | Promise<Response> {

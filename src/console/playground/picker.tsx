@@ -2,6 +2,7 @@
 
 import type { Action } from "../../catalog/models.ts";
 import type { OwnPrice } from "../../catalog/own-price.ts";
+import { fromUnits } from "../../db/ledger.ts";
 import { roundedAmount } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
 import { usualTime } from "../models/prices.ts";
@@ -46,7 +47,7 @@ function ownPriceLines(rule: OwnPrice, amount: (units: number | undefined) => st
 
 const Option = ({ choice, isChosen }: { choice: Choice; isChosen: boolean }) => {
   const { t, language, unit } = useAround();
-  const lines = priceLines(choice, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), t);
+  const lines = priceLines(choice, (units = 0) => roundedAmount(language, unit, fromUnits(units)), t);
   return (
     <option value={choice.id} selected={isChosen}>
       <span class="opt-m">
@@ -136,7 +137,7 @@ export const Compare = ({ choices, choice, others }: { choices: Choice[]; choice
             <input type="checkbox" name="with" value={one.id} checked={others.includes(one.id)} />
             <span class="grow0 clip">{one.model}</span>
             <span class="meta num">
-              {usualTime(t, one)} · {priceLines(one, (units = 0) => roundedAmount(language, unit, Math.round(units * 1e6)), t).join(" ")}
+              {usualTime(t, one)} · {priceLines(one, (units = 0) => roundedAmount(language, unit, fromUnits(units)), t).join(" ")}
             </span>
           </label>
         ))}

@@ -1,8 +1,9 @@
 /** The playground: a form for each model, run in place by the gateway's own API as the signed-in user. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { BadForm } from "../forms.ts";
 import { Hono } from "hono";
-import { member, nothingHere, page, signedIn } from "../frame.tsx";
+import { deadEnd, isScripted, member, nothingHere, page, part, partText, signedIn } from "../frame.tsx";
 import { findTooMuch, maxAttached, withFiles } from "./attached.tsx";
 import { type Message, messagesIn } from "./body.ts";
 import { answerEvents, answered, asStream, withMessage, withoutAnswer, writtenPage } from "./chat.ts";
@@ -12,16 +13,14 @@ import { Nothing } from "./examples.tsx";
 import { Composer, Conversation } from "./conversation.tsx";
 import { carriedOver, formFields, type Typed, toTyped } from "./fields.ts";
 import { PlaygroundForm, RunBar } from "./form.tsx";
-import { type Form, FormError, inTurn, readForm } from "./images.ts";
-import { Balance, baseUrl, NewChat, Panes, part, partText, playgroundPage, unsent } from "./page.tsx";
+import { type Form, inTurn, readLargeForm } from "./images.ts";
+import { Balance, baseUrl, NewChat, Panes, playgroundPage, unsent } from "./page.tsx";
 import { cancelRuns, servePicture, pictures, runParts, runs } from "./runs.tsx";
 import { keepTyped } from "./signed-out.tsx";
 import { readRefused, run, submit } from "./run.ts";
 import { readRecord } from "../tasks/answers.ts";
 import { listCandidates, type Shown, type View, buildView } from "./view.ts";
 import { type PageStatus, toPageStatus } from "../page-status.ts";
-
-const isScripted = (c: ConsoleContext) => c.req.header("hx-request") !== undefined;
 
 const listed = (text: string | undefined) => (text ?? "").split(",").filter((id) => id !== "");
 
@@ -65,7 +64,7 @@ function queried(query: Record<string, string>): Typed {
 /** Handles a submitted form: shows another model's form, shows price and code, or runs it. */
 async function answer(c: ConsoleContext, request: Request): Promise<Response> {
   const { t } = c.var;
-  const form = await readForm(request);
+  const form = await readLargeForm(request);
   const { images } = form;
   const typed = withFiles(form.typed, images);
   const text = (name: string) => typed.get(name)?.[0];
@@ -211,20 +210,11 @@ async function chat(c: ConsoleContext, shown: Shown, draft?: Message): Promise<R
 const formErrors = { 400: "form_broken", 408: "form_too_slow", 413: "form_too_large", 503: "form_busy" } as const;
 
 /** The answer to a form that was not read. With script the page stays with its values and files, and shows a message. */
-function refuseForm(c: ConsoleContext, status: FormError["status"]): Response | Promise<Response> {
+function refuseForm(c: ConsoleContext, status: BadForm["status"]): Response | Promise<Response> {
   const { t } = c.var;
   const problem = t(formErrors[status]);
   if (isScripted(c)) return unsent(c, "bad", problem);
-  return page(
-    c,
-    problem,
-    <p>
-      <a class="btn" href="/console/playground">
-        {t("playground")}
-      </a>
-    </p>,
-    status,
-  );
+  return deadEnd(c, status, problem, { to: "/console/playground", text: t("playground") });
 }
 
 /** `POST /console/playground` */
@@ -232,7 +222,7 @@ async function submitted(c: ConsoleContext): Promise<Response> {
   try {
     return await inTurn(c.req.raw, c.get("caller").accountId, c.env.RECEIVE, (request) => answer(c, request));
   } catch (error) {
-    if (!(error instanceof FormError)) throw error;
+    if (!(error instanceof BadForm)) throw error;
     return refuseForm(c, error.status);
   }
 }

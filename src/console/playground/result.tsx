@@ -7,7 +7,8 @@ import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
-import { Shots, toMillionths } from "./shots.tsx";
+import { Shots } from "./shots.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 const runsPath = (tasks: TaskData[]) => `/console/playground/runs/${tasks.map(({ id }) => id).join(",")}`;
 
@@ -27,7 +28,7 @@ const Facts = ({ task }: { task: TaskData }) => {
   return charged === 0 ? null : (
     <span class="meta num">
       {task.completed_at !== undefined && `${t("length_seconds", { seconds: Math.max(1, task.completed_at - task.created_at) })} · `}
-      <Money millionths={toMillionths(charged)} />
+      <Money millionths={fromUnits(charged)} />
     </span>
   );
 };
@@ -50,7 +51,7 @@ export const State = ({ tasks, isSwapped }: { tasks: TaskData[]; isSwapped?: boo
   const { t } = useAround();
   const open = tasks.filter(isOpen);
   const [only] = tasks;
-  const charged = tasks.reduce((sum, { cost }) => sum + toMillionths(cost.charged ?? 0), 0);
+  const charged = tasks.reduce((sum, { cost }) => sum + fromUnits(cost.charged ?? 0), 0);
   return (
     <div class="row end" id="state" role="status" {...(isSwapped && { "hx-swap-oob": "true" })}>
       {tasks.length === 1 && only && (

@@ -3,15 +3,15 @@
 import type { ConsoleContext } from "../context.ts";
 import { shortLabel } from "../messages/playground-fields.ts";
 import { toSentence } from "./problem.ts";
-import { sha256Hex } from "../../base/ids.ts";
 import { readError, readPrice, readTask, readTaskId } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { taskPath } from "../parts/ids.ts";
+import { submitOnce } from "../tasks/request.ts";
 import { type Images, picturesIn } from "./body.ts";
 import { fieldAt } from "./fields.ts";
 import { ImageFile } from "./image-file.ts";
-import { toJson } from "./images.ts";
 import { type Candidate, listCandidates, left, requestIn, type Shown } from "./view.ts";
+import { fromUnits } from "../../db/ledger.ts";
 
 /** An error as a page shows it. */
 export interface Refused {
@@ -23,24 +23,10 @@ export interface Refused {
 /** The tasks of a run, or the errors. */
 export type Outcome = { ids: string[]; refused?: never } | { refused: Refused; ids?: never };
 
-/**
- * The same form sent twice is one task: the idempotency key is made from the form's key and the request, because a user who changes a
- * value wants another task.
- */
-function buildKey(formKey: string, { path, body }: { path: string; body: object }): Promise<string> {
-  const seen = (_: string, value: unknown) => (value instanceof ImageFile ? [value.name, value.size] : value);
-  return sha256Hex(`${formKey}\n${path}\n${JSON.stringify(body, seen)}`);
-}
-
 /** Submits the request of a form. `extra` are fields that are not part of the form. */
-export async function submit(c: ConsoleContext, one: Candidate, images: Images, extra: object = {}, query = ""): Promise<Response> {
+export function submit(c: ConsoleContext, one: Candidate, images: Images, extra: object = {}, query = ""): Promise<Response> {
   const { path, body } = requestIn(one, images);
-  const key = await buildKey(one.typed.get("key")?.[0] ?? "", { path, body });
-  return askGateway(c, path + query, {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": key },
-    body: toJson({ ...body, ...extra }),
-  });
+  return submitOnce(c, one.typed.get("key")?.[0] ?? "", { path: path + query, body: { ...body, ...extra } });
 }
 
 /** Reads an error answer: an error for each field, in plain words. */
@@ -125,7 +111,7 @@ async function checkAll(c: ConsoleContext, candidates: Candidate[], images: Imag
   for (const one of candidates) {
     const response = await submit(c, one, images, {}, "?dry_run=true");
     if (!response.ok) return readRefused(c, response, one, true);
-    sum += Math.round((await readPrice(response)) * 1e6);
+    sum += fromUnits(await readPrice(response));
   }
   const remaining = await left(c);
   return remaining === null || sum <= remaining ? undefined : { status: 402, problem: c.var.t("too_dear"), problems: new Map() };

@@ -2,26 +2,26 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { listFiles } from "../../db/files.ts";
-import { askGateway, nothingHere } from "../frame.tsx";
-import { taskImages, taskPrompt, readTasks, type TaskData } from "../answers.ts";
+import { isScripted, nothingHere, part } from "../frame.tsx";
+import { taskImages, taskPrompt, type TaskData } from "../answers.ts";
+import { askGateway } from "../gateway.ts";
 import { Coloured } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { isGone, isOpen } from "../tasks/answers.ts";
+import { isGone, isOpen, listTasks } from "../tasks/answers.ts";
 import { maxImageBytes } from "./images.ts";
-import { Balance, part } from "./page.tsx";
+import { Balance } from "./page.tsx";
 import { Runs, State } from "./result.tsx";
 import { openPicture } from "./run.ts";
 import { Strip } from "./strip.tsx";
 import { type History, left, readHistory, readRuns } from "./view.ts";
-
-const answerJson = (tasks: TaskData[]) => JSON.stringify(tasks.length === 1 ? { code: 200, data: tasks[0] } : tasks, null, 2);
+import { answerText } from "./code.tsx";
 
 /** The result and the elements that change with it. `history` and the balance are only included when a task has ended. */
 export const runParts = (tasks: TaskData[], history?: History, remaining?: number | null) => (
   <>
     <Runs tasks={tasks} />
     <State tasks={tasks} isSwapped />
-    <Coloured id="json-answer" title="JSON" code={answerJson(tasks)} isSwapped />
+    <Coloured id="json-answer" title="JSON" code={answerText(tasks)} isSwapped />
     {history && <Strip history={history} shown={tasks} isSwapped />}
     {remaining !== undefined && <Balance remaining={remaining} />}
   </>
@@ -41,7 +41,7 @@ export async function runs(c: ConsoleContext): Promise<Response> {
   const tasks = await shownRuns(c);
   if (tasks.length === 0) return nothingHere(c);
   const path = `/console/playground?run=${tasks.map(({ id }) => id).join(",")}`;
-  if (c.req.header("hx-request") === undefined) return c.redirect(path, 303);
+  if (!isScripted(c)) return c.redirect(path, 303);
   if (c.req.query("history") !== undefined) c.header("hx-replace-url", path);
   return answerRuns(c, tasks);
 }
@@ -52,7 +52,7 @@ export async function cancelRuns(c: ConsoleContext): Promise<Response> {
   if (before.length === 0) return nothingHere(c);
   await Promise.all(before.filter(isOpen).map(({ id }) => askGateway(c, `/v1/tasks/${id}/cancel`, { method: "POST" })));
   const ids = before.map(({ id }) => id);
-  if (c.req.header("hx-request") === undefined) return c.redirect(`/console/playground?run=${ids.join(",")}`, 303);
+  if (!isScripted(c)) return c.redirect(`/console/playground?run=${ids.join(",")}`, 303);
   return answerRuns(c, await readRuns(c, ids));
 }
 
@@ -86,15 +86,16 @@ const Picks = ({ title, picks }: { title: string; picks: Pick[] }) =>
 /** `GET /console/playground/pictures`: the newest images of the account and its stored files, to choose from. */
 export async function pictures(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
-  if (c.req.header("hx-request") === undefined) return c.redirect("/console/tasks?kind=image&status=completed", 303);
-  const [answer, stored] = await Promise.all([
-    askGateway(c, `/v1/tasks?kind=image&status=completed&limit=${picturesShown}`),
+  if (!isScripted(c)) return c.redirect("/console/tasks?kind=image&status=completed", 303);
+  const [made, stored] = await Promise.all([
+    listTasks(c, `kind=image&status=completed&limit=${picturesShown}`),
     listFiles(c.env.DB, c.get("caller"), { limit: filesRead }, Date.now()),
   ]);
-  const tasks = answer.ok ? (await readTasks(answer)).data.filter((task) => !isGone(task)) : [];
-  const images = tasks.flatMap((task) =>
-    taskImages(task).map(({ url: [source = ""] }, at) => ({ from: `${task.id}/${at}`, source, name: taskPrompt(task) ?? "" })),
-  );
+  const images = made
+    .filter((task) => !isGone(task))
+    .flatMap((task) =>
+      taskImages(task).map(({ url: [source = ""] }, at) => ({ from: `${task.id}/${at}`, source, name: taskPrompt(task) ?? "" })),
+    );
   const files = stored
     .filter(({ type, bytes }) => type.startsWith("image/") && bytes <= maxImageBytes)
     .map(({ id, name }) => ({ from: id, source: `/console/files/${id}/content`, name: name ?? id }));

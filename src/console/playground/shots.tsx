@@ -7,11 +7,11 @@ import { Icon } from "../parts/icon.tsx";
 import { shownStatus } from "../parts/status.tsx";
 import { isGone, isOpen, saysFree } from "../tasks/answers.ts";
 import { ratioClass } from "./shape.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 /** The model that makes videos from images. */
 const videoModel = "vidA-2";
 
-export const toMillionths = (units: number) => Math.round(units * 1e6);
 /** The file name extension of an asset: `.png`. */
 const ending = (url = "") => /\.\w+$/.exec(URL.parse(url)?.pathname ?? "")?.[0] ?? "";
 
@@ -124,9 +124,9 @@ const Failed = ({ task }: { task: TaskData }) => {
       <p class="meta num">
         {charged === 0
           ? t(saysFree(task.error?.code) ? "money_only_back" : "money_came_back", {
-              amount: roundedAmount(language, unit, toMillionths(reserved)),
+              amount: roundedAmount(language, unit, fromUnits(reserved)),
             })
-          : `${t("cost_charged")}: ${roundedAmount(language, unit, toMillionths(charged))}`}
+          : `${t("cost_charged")}: ${roundedAmount(language, unit, fromUnits(charged))}`}
       </p>
       {!isCancelled && <p class="meta">{t("change_prompt_hint")}</p>}
     </div>

@@ -1,11 +1,12 @@
 /** Handles a form that arrives after the session has ended: the typed values are restored after signing in. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { BadForm } from "../forms.ts";
 import type { MiddlewareHandler } from "hono";
-import { person } from "../frame.tsx";
+import { isScripted, person } from "../frame.tsx";
 import { TooMany } from "../request-limits.ts";
 import { withReturn } from "../return-to.ts";
-import { FormError, readForm } from "./images.ts";
+import { readLargeForm } from "./images.ts";
 import { unsent } from "./page.tsx";
 
 /** Larger forms contain files, which are not read for visitors. */
@@ -19,7 +20,7 @@ const notKept = new Set(["do", "key", "shown", "run", "kind"]);
 async function readAddress(c: ConsoleContext): Promise<string> {
   const path = "/console/playground";
   if (!(Number(c.req.header("content-length") ?? Infinity) <= maxFormBytes)) return path;
-  const form = await readForm(c.req.raw).catch((error: unknown) => (error instanceof FormError ? undefined : Promise.reject(error)));
+  const form = await readLargeForm(c.req.raw).catch((error: unknown) => (error instanceof BadForm ? undefined : Promise.reject(error)));
   if (!form) return path;
   const query = new URLSearchParams();
   for (const [name, [text = ""]] of form.typed) if (!notKept.has(name) && text !== "") query.set(name, text);
@@ -46,7 +47,7 @@ export const keepTyped: MiddlewareHandler<ConsoleEnvironment> = async (c, next) 
 
 async function answerVisitor(c: ConsoleContext): Promise<Response> {
   const signIn = withReturn("/console/sign-in", await readAddress(c));
-  if (c.req.header("hx-request") === undefined) return c.redirect(signIn, 303);
+  if (!isScripted(c)) return c.redirect(signIn, 303);
   c.header("hx-redirect", undefined);
   return unsent(
     c,

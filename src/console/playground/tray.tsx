@@ -6,9 +6,9 @@ import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { picturesIn } from "./body.ts";
 import type { Field, Typed } from "./fields.ts";
+import { pictureTypes } from "./image-file.ts";
 import { maxImageBytes } from "./images.ts";
 
-const pictureTypes = "image/png,image/jpeg,image/webp";
 /** A URL, or the id of a file. */
 const addressPattern = "https?://.+|file_.+";
 /** The number of inputs without script: more than three images at once are rare. */

@@ -4,12 +4,13 @@ import type { ConsoleContext } from "../context.ts";
 import { findHelper } from "../billing/credit.tsx";
 import { listDestinations } from "../../db/destinations.ts";
 import { remaining } from "../../db/ledger.ts";
-import { type TaskData, taskPrompt, readTask, readTasks } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { type TaskData, taskPrompt, readTask } from "../answers.ts";
+import { askGateway } from "../gateway.ts";
 import { readBalance } from "../ledger.ts";
 import { type Preview, readPreviews } from "../tasks/previews.ts";
 import type { OutOfBalanceProps } from "../parts/out-of-balance.tsx";
 import { taskPath } from "../parts/ids.ts";
+import { listTasks } from "../tasks/answers.ts";
 import { buildBody, computeHold, type Images } from "./body.ts";
 import { type Choice, toRequest } from "./choices.ts";
 import { carriedOver, type Field, formFields, type Typed } from "./fields.ts";
@@ -92,11 +93,6 @@ export async function readRuns(c: ConsoleContext, ids: string[]): Promise<TaskDa
   };
   return (await Promise.all(ids.slice(0, maxCompared).map(read))).filter((task) => task !== undefined);
 }
-
-const listTasks = async (c: ConsoleContext, query: string): Promise<TaskData[]> => {
-  const answer = await askGateway(c, `/v1/tasks?${query}`);
-  return answer.ok ? (await readTasks(answer)).data : [];
-};
 
 /** The newest tasks with their thumbnails, for the strip. */
 export interface History {

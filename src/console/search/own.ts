@@ -4,7 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { isAtLeast, mayOpen } from "../access.ts";
 import { readBatches, taskPrompt } from "../answers.ts";
 import { batchName, countText } from "../batches/state.tsx";
-import { askGateway } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { listConversations } from "../../db/conversations.ts";
 import { readAccountKeys } from "../keys/account-keys.ts";
 import { relativeTime } from "../parts/date-time.tsx";

@@ -2,10 +2,8 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { page, signedIn, withCatalog } from "../frame.tsx";
-import { AroundContext } from "../parts/context.ts";
+import { page, part, signedIn, withCatalog } from "../frame.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { balanceUnit } from "../settings.ts";
 import { publicPage } from "../site/layout.tsx";
 import { searchDocs } from "./docs.ts";
 import { type HitGroup, Hits } from "./hits.tsx";
@@ -41,18 +39,6 @@ const Field = ({ c, action, query }: { c: ConsoleContext; action: string; query:
   );
 };
 
-/** The list alone, for the palette. */
-function fragment(c: ConsoleContext, groups: HitGroup[], query: string) {
-  const { language, t } = c.var;
-  return c.html(
-    String(
-      <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>
-        <Hits groups={groups} query={query} />
-      </AroundContext.Provider>,
-    ),
-  );
-}
-
 async function searchAll(c: ConsoleContext) {
   const { t } = c.var;
   const query = readText(c);
@@ -63,7 +49,7 @@ async function searchAll(c: ConsoleContext) {
     { title: t("search_own"), hits: query === "" ? [] : await searchOwn(c, query, isPalette(c) ? depths.palette : depths.page) },
     { title: t("search_do"), hits: searchActions(c, query) },
   ];
-  if (isPalette(c)) return fragment(c, groups, query);
+  if (isPalette(c)) return part(c, <Hits groups={groups} query={query} />);
   return page(
     c,
     t("search"),
@@ -83,7 +69,7 @@ export function docsSearchPage(c: ConsoleContext) {
   const { t } = c.var;
   const query = readText(c);
   const groups = [docsGroup(c, query)];
-  if (isPalette(c)) return fragment(c, groups, query);
+  if (isPalette(c)) return part(c, <Hits groups={groups} query={query} />);
   return publicPage(c, {
     title: t("search"),
     description: t("search_docs"),

@@ -6,7 +6,7 @@ import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { hashedPath } from "../static-files.ts";
-import { Languages, type Member, Sidebar } from "./sidebar.tsx";
+import { Languages, type ShownMember, Sidebar } from "./sidebar.tsx";
 import type { Theme } from "./theme.ts";
 
 /** The layout of a page. */
@@ -30,7 +30,7 @@ interface Page extends Arrangement {
   t: Translate;
   theme: Theme;
   /** The signed-in user. */
-  member: Member | undefined;
+  member: ShownMember | undefined;
   /** True for an answer to a form, which cannot be reloaded in another language. */
   isAnswer: boolean;
   children?: Child;
@@ -81,7 +81,7 @@ export const Toasts = ({ toast }: { toast?: string | undefined }) => {
   );
 };
 
-const Shell = ({ member, ...page }: Page & { member: Member }) => {
+const Shell = ({ member, ...page }: Page & { member: ShownMember }) => {
   const { title, t, path, theme, isAnswer, actions, lead, width, bar, toast, children } = page;
   return (
     <body class="app">

@@ -13,7 +13,7 @@ import { groups } from "./places.ts";
 import { type Theme, themes } from "./theme.ts";
 
 /** The signed-in user. Amounts in millionths; `remaining` null is no limit. */
-export interface Member {
+export interface ShownMember {
   email: string;
   isAdmin: boolean;
   role: Role;
@@ -103,7 +103,7 @@ const Themes = ({ theme, isAnswer }: { theme: Theme; isAnswer: boolean }) => {
 
 interface SidebarProps {
   path: string;
-  member: Member;
+  member: ShownMember;
   theme: Theme;
   isAnswer: boolean;
 }

@@ -12,6 +12,7 @@ import { landingSample } from "./docs.ts";
 import { Html } from "./html.tsx";
 import { AccountButton, publicPage } from "./layout.tsx";
 import { PriceTable } from "./price-table.tsx";
+import { fromUnits } from "../../db/ledger.ts";
 
 const Lead = ({ c }: { c: ConsoleContext }) => (
   <section class="lead">
@@ -67,7 +68,7 @@ const Film = ({ c }: { c: ConsoleContext }) => {
 /** The price of some units of a model; undefined if the model is not available. */
 const formatCost = (c: ConsoleContext, choices: Choice[], model: string, unit: string, count: number): string | undefined => {
   const price = choices.find(({ id }) => id === model)?.price[unit];
-  return price === undefined ? undefined : formatAmount(c, Math.round(price * count * 1e6));
+  return price === undefined ? undefined : formatAmount(c, fromUnits(price * count));
 };
 
 /** The steps of the rescue: name of their texts, seconds since the request, look of the image, pill and progress in per cent. */

@@ -2,7 +2,8 @@
 
 const escape = (text: string) => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
-const inline = (text: string) =>
+/** One sentence within a cell. */
+export const sentence = (text: string) =>
   escape(text)
     .replace(/`([^`]+)`/g, "<code>$1</code>")
     .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>");
@@ -11,11 +12,8 @@ const inline = (text: string) =>
 export const paragraphs = (text: string): string =>
   text
     .split("\n\n")
-    .map((part) => `<p>${inline(part)}</p>`)
+    .map((part) => `<p>${sentence(part)}</p>`)
     .join("");
-
-/** One sentence within a cell. */
-export const sentence = inline;
 
 /** JSON with syntax colours: names, then strings. */
 export const colouredJson = (json: string): string =>

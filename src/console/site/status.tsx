@@ -5,11 +5,11 @@ import { percentText } from "../amounts.ts";
 import type { Kind } from "../../catalog/models.ts";
 import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { alert } from "../../base/log.ts";
+import { hourMs } from "../../base/times.ts";
 import { Pill } from "../parts/status.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { docsPage } from "./docs-page.tsx";
 
-const hourMs = 3_600_000;
 const keptMs = 30_000;
 /** If a smaller share of any kind's tasks completed, submissions are shown as degraded. */
 const goodRate = 0.9;

@@ -5,7 +5,9 @@ import { Hono } from "hono";
 import type { Child } from "hono/jsx";
 import { mayOpen } from "../access.ts";
 import { formatAmount } from "../amounts.ts";
-import { askGateway, nothingHere, page, readForm, signedIn } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { nothingHere, page, part, signedIn } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { withReturn } from "../return-to.ts";
@@ -14,6 +16,7 @@ import { Html } from "./html.tsx";
 import * as api from "./openapi.ts";
 import { colouredJson } from "./prose.ts";
 import { shownModels } from "./catalog.ts";
+import { fromUnits } from "../../db/ledger.ts";
 
 /** Sent with their example as body; all others that can be tried only read. */
 const withBody = new Set(["createImage", "createEstimate"]);
@@ -69,7 +72,7 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
   const priced = operation.operationId === "createImage";
   const price = priced ? (await shownModels(c)).find(({ id }) => id === body?.model)?.price["image"] : 0;
   if (price === undefined) return null;
-  const amount = price === 0 ? t("try_free") : formatAmount(c, Math.round(price * 1e6));
+  const amount = price === 0 ? t("try_free") : formatAmount(c, fromUnits(price));
   return (
     <form method="post" action={`/console/try/${operation.operationId}`} class="stack tight" id="try" data-into="tried">
       {priced && <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />}
@@ -121,14 +124,11 @@ async function send(c: ConsoleContext, place: api.Place) {
   const isImage = operation.operationId === "createImage";
   const answer = await (isImage && body
     ? submitOnce(c, field("key"), { path: `${target}?wait=60`, body })
-    : askGateway(c, target, {
-        method,
-        ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-      }));
+    : askGateway(c, target, body ? withJson("POST", body) : { method }));
   const text = await answer.text();
   const image = /"url": ?\["(https?:[^"]+)"\]/.exec(text)?.[1];
   const tried = <Tried status={answer.status} text={shownJson(text)} image={isImage ? image : undefined} />;
-  if (c.req.header("x-part") !== undefined) return c.html(String(tried));
+  if (c.req.header("x-part") !== undefined) return part(c, tried);
   return page(c, operation.summary, tried, 200, { width: "slim" });
 }
 

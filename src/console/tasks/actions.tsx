@@ -2,15 +2,17 @@
 
 import type { Child } from "hono/jsx";
 import type { Asset } from "../../storage/assets.ts";
-import type { Translate } from "../messages.ts";
 import type { Submission } from "../../tasks/record.ts";
 import { CopyError } from "../parts/error-note.tsx";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { type ModelEntry, type Refusal, type TaskData, taskVideo } from "../answers.ts";
+import { useAround } from "../parts/context.ts";
 import { isGone, isOpen } from "./answers.ts";
 import { isRepeatable, lacksImages } from "./request.ts";
 import { describeFile } from "./result.tsx";
+import { fullAmount } from "../amounts.ts";
+import { fromUnits } from "../../db/ledger.ts";
 
 export type FormName = "again" | "cancel" | "remix" | "character" | "callback" | "delivery";
 
@@ -28,10 +30,7 @@ interface ActionsProps {
   files: Asset[];
   /** The available models; needed only for videos. */
   models: ModelEntry[];
-  /** An amount in balance units, formatted. */
-  amount: (units: number) => string;
   refused: Refused | undefined;
-  t: Translate;
 }
 
 /** One form of a task's page. Its idempotency key ensures that submitting it twice runs it once. */
@@ -61,11 +60,12 @@ const Panel = ({ name, title, refused, children }: { name: FormName; title: stri
 
 /** The models with their durations and prices: the durations depend on the model. */
 function Remix(props: ActionsProps) {
-  const { task, models, amount, refused, t } = props;
+  const { task, models, refused } = props;
+  const { language, t, unit } = useAround();
   const remixes = models.flatMap(({ id, actions, price: { second = 0 } }) =>
     (actions?.remix?.properties?.["duration"]?.enum ?? []).map((seconds) => ({
       value: `${id}/${seconds}`,
-      text: `${id}, ${t("length_seconds", { seconds: Number(seconds) })}, ${amount(second * Number(seconds))}`,
+      text: `${id}, ${t("length_seconds", { seconds: Number(seconds) })}, ${fullAmount(language, unit, fromUnits(second * Number(seconds)))}`,
     })),
   );
   const schema = remixSchema(props);
@@ -118,7 +118,8 @@ function characterSource({ task, models }: Pick<ActionsProps, "task" | "models">
   return models.find(({ id }) => id === task.model)?.actions?.character ? videoIn(task) : undefined;
 }
 
-function Character({ task, models, amount, refused, t }: ActionsProps) {
+function Character({ task, models, refused }: ActionsProps) {
+  const { language, t, unit } = useAround();
   const { price } = models.find(({ id }) => id === task.model) ?? {};
   const video = characterSource({ task, models });
   if (!video) return null;
@@ -134,7 +135,9 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
           <TextField {...seconds} name="end" label={t("to_second")} value={typed("end", Math.min(3, duration))} />
         </div>
         <p>
-          <button class="btn primary">{t("make_character_for", { price: amount(price?.character ?? 0) })}</button>
+          <button class="btn primary">
+            {t("make_character_for", { price: fullAmount(language, unit, fromUnits(price?.character ?? 0)) })}
+          </button>
         </p>
       </Form>
     </Panel>
@@ -142,23 +145,27 @@ function Character({ task, models, amount, refused, t }: ActionsProps) {
 }
 
 /** Cancels a running task; the returned amount is shown beside it. */
-const Cancel = ({ task, submission, amount, t }: ActionsProps) => (
-  <div class="row gap0">
-    <Form task={task} name="cancel">
-      <button class="btn danger">
-        <Icon name="stop" />
-        {t("cancel_task")}
-      </button>
-    </Form>
-    <a class="btn" href={`/console/playground?from=${task.id}`}>
-      <Icon name="pen" />
-      {t("change_and_run")}
-    </a>
-    <span class="meta push">{t("cancel_hint", { amount: amount(submission.price / 1e6) })}</span>
-  </div>
-);
+const Cancel = ({ task, submission }: ActionsProps) => {
+  const { language, t, unit } = useAround();
+  return (
+    <div class="row gap0">
+      <Form task={task} name="cancel">
+        <button class="btn danger">
+          <Icon name="stop" />
+          {t("cancel_task")}
+        </button>
+      </Form>
+      <a class="btn" href={`/console/playground?from=${task.id}`}>
+        <Icon name="pen" />
+        {t("change_and_run")}
+      </a>
+      <span class="meta push">{t("cancel_hint", { amount: fullAmount(language, unit, submission.price) })}</span>
+    </div>
+  );
+};
 
-const DownloadAll = ({ task, files, t }: ActionsProps) => {
+const DownloadAll = ({ task, files }: ActionsProps) => {
+  const { language, t } = useAround();
   const [first] = files;
   const count = taskVideo(task) ? 1 : files.length;
   if (!first) return null;
@@ -166,13 +173,14 @@ const DownloadAll = ({ task, files, t }: ActionsProps) => {
     <a class="btn primary" href={`/console/tasks/${task.id}/download`} download>
       <Icon name="down" />
       {count > 1 ? t("download_all") : t("download")}
-      <span class="num">{count > 1 ? "ZIP" : describeFile(first)}</span>
+      <span class="num">{count > 1 ? "ZIP" : describeFile(language, first)}</span>
     </a>
   );
 };
 
 /** In the head of a final task's page: its error to copy, its request to change and to run again, its deletion. */
-export const HeadActions = ({ task, submission, amount, t }: Pick<ActionsProps, "task" | "submission" | "amount" | "t">) => {
+export const HeadActions = ({ task, submission }: Pick<ActionsProps, "task" | "submission">) => {
+  const { language, t, unit } = useAround();
   const { error } = task;
   return (
     <div class="row push">
@@ -185,7 +193,7 @@ export const HeadActions = ({ task, submission, amount, t }: Pick<ActionsProps, 
         <Form task={task} name="again">
           <button class={error ? "btn primary" : "btn"}>
             <Icon name="again" />
-            {t("run_again_for", { price: amount(submission.price / 1e6) })}
+            {t("run_again_for", { price: fullAmount(language, unit, submission.price) })}
           </button>
         </Form>
       )}
@@ -201,7 +209,8 @@ export const HeadActions = ({ task, submission, amount, t }: Pick<ActionsProps, 
 
 /** What can be done with the files of a final task. */
 const Row = (props: ActionsProps) => {
-  const { task, files, t } = props;
+  const { task, files } = props;
+  const { t } = useAround();
   return files.length === 0 ? null : (
     <div class="row gap0" role="group" aria-label={t("actions")}>
       {!isGone(task) && <DownloadAll {...props} />}
@@ -223,11 +232,12 @@ const Row = (props: ActionsProps) => {
 
 /** All actions on the task in its current state. */
 export const Actions = (props: ActionsProps) => {
+  const { t } = useAround();
   if (isOpen(props.task)) return <Cancel {...props} />;
   return (
     <>
       <Row {...props} />
-      {lacksImages(props.submission) && <p class="hint gap0">{props.t("images_deleted")}</p>}
+      {lacksImages(props.submission) && <p class="hint gap0">{t("images_deleted")}</p>}
       <Remix {...props} />
       <Character {...props} />
     </>

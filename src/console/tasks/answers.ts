@@ -3,8 +3,8 @@
 import type { ConsoleContext } from "../context.ts";
 import { isOthers } from "../../db/callers.ts";
 import type { Task } from "../../tasks/record.ts";
-import { askGateway } from "../frame.tsx";
-import { taskCharacter, type ModelEntry, taskPrompt, readModels, type TaskData } from "../answers.ts";
+import { taskCharacter, type ModelEntry, taskPrompt, readModels, readTasks, type TaskData } from "../answers.ts";
+import { askGateway } from "../gateway.ts";
 import type { Translate } from "../messages.ts";
 
 /** A task's whole record, which the API does not show; null if the account has no such task, or if it is not the member's own. */
@@ -29,6 +29,12 @@ export function taskTitle(task: TaskData, t: Translate): string {
   const text = taskPrompt(task) || (character ? `@${character.username}` : t(`kind_${task.metadata.kind}`));
   const [title = text] = longestTitle.exec(text) ?? [];
   return title.length < text.length ? `${title}…` : title;
+}
+
+/** The account's newest tasks that this query chooses; none if the gateway refuses. */
+export async function listTasks(c: ConsoleContext, query: string): Promise<TaskData[]> {
+  const answer = await askGateway(c, `/v1/tasks?${query}`);
+  return answer.ok ? (await readTasks(answer)).data : [];
 }
 
 /** The available models. */

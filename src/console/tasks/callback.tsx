@@ -2,7 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { readCallback, type TaskCallback } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";

@@ -1,8 +1,10 @@
 /** Actions on several tasks selected in the gallery: downloading their files, or deleting the tasks after a confirmation. */
 
 import type { ConsoleContext } from "../context.ts";
-import { askGateway, BadForm, page, readBody } from "../frame.tsx";
+import { page } from "../frame.tsx";
 import { readTask } from "../answers.ts";
+import { readFormData } from "../forms.ts";
+import { askGateway } from "../gateway.ts";
 import { taskPath } from "../parts/ids.ts";
 import { taskTitle } from "./answers.ts";
 import { download } from "./files.ts";
@@ -12,7 +14,7 @@ const maxChosen = 100;
 
 /** The ids in a form, without duplicates. Throws `BadForm`. */
 async function readChosen(c: ConsoleContext): Promise<{ ids: string[]; isSure: boolean }> {
-  const form = await (await readBody(c)).formData().catch((cause: unknown) => Promise.reject(new BadForm(cause)));
+  const form = await readFormData(c);
   const ids = form.getAll("task").filter((value) => typeof value === "string");
   return { ids: [...new Set(ids)].slice(0, maxChosen), isSure: form.get("sure") === "yes" };
 }

@@ -1,12 +1,14 @@
 /** Downloads: the file of a task under a name of its own, or the files of several tasks as one archive. */
 
 import type { ConsoleContext } from "../context.ts";
+import { sendFile } from "../downloads.ts";
 import { zip } from "../../media/zip.ts";
 import { openAsset } from "../../storage/assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/answers/views.ts";
 import { nothingHere } from "../frame.tsx";
 import { readRecord } from "./answers.ts";
+import { toDate } from "../../base/times.ts";
 
 interface File {
   key: string;
@@ -27,8 +29,6 @@ function listFiles({ id, result, expiresAt, finalAt }: Task): File[] {
   });
 }
 
-const attachment = (name: string) => ({ "content-disposition": `attachment; filename="${name}"` });
-
 /** Answers with the files of these tasks of the account: a single file unchanged, several as an archive. 404 if they have no files. */
 export async function download(c: ConsoleContext, ids: string[]): Promise<Response> {
   const tasks = await Promise.all(ids.map((id) => readRecord(c, id)));
@@ -41,10 +41,10 @@ export async function download(c: ConsoleContext, ids: string[]): Promise<Respon
   if (files.length === 1) {
     const body = await open(first.key);
     if (!body) return nothingHere(c);
-    return c.body(body, 200, { "content-type": first.type, "content-length": String(first.bytes), ...attachment(first.name) });
+    return sendFile(c, first.name, first.type, body, first.bytes);
   }
   const [id] = ids;
-  const name = ids.length === 1 ? `${id}.zip` : `gallery-${new Date().toISOString().slice(0, 10)}.zip`;
+  const name = ids.length === 1 ? `${id}.zip` : `gallery-${toDate(Date.now())}.zip`;
   const entries = files.map(({ key, ...file }) => ({ ...file, open: () => open(key) }));
-  return c.body(zip(entries), 200, { "content-type": "application/zip", ...attachment(name) });
+  return sendFile(c, name, "application/zip", zip(entries));
 }

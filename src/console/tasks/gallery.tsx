@@ -5,6 +5,7 @@ import { isPriced } from "../../catalog/catalog.ts";
 import type { ConsoleContext } from "../context.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { page } from "../frame.tsx";
+import { withQuery } from "../list-address.ts";
 import { Choice } from "../parts/choice.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
@@ -18,14 +19,11 @@ import { hashedPath } from "../static-files.ts";
 import { isOpen } from "./answers.ts";
 import { live } from "./live.ts";
 import { readPreviews } from "./previews.ts";
-import { type Filters, findTasks, buildQuery } from "./search.ts";
+import { type Filters, findTasks } from "./search.ts";
 import { Tile } from "./tile.tsx";
 
 /** The gallery with these filters; `after` is the last task of the page before. */
-const pathWith = (filters: Filters, more: Record<string, string | undefined> = {}) => {
-  const query = buildQuery({ ...filters, ...more });
-  return query === "" ? "/console/tasks" : `/console/tasks?${query}`;
-};
+const pathWith = (filters: Filters, more: Record<string, string | undefined> = {}) => withQuery("/console/tasks", { ...filters, ...more });
 
 const Kinds = ({ filters }: { filters: Filters }) => {
   const { t } = useAround();

@@ -3,11 +3,10 @@
 import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
-import { askGateway, nothingHere } from "../frame.tsx";
-import { AroundContext } from "../parts/context.ts";
+import { nothingHere, part } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { taskPath } from "../parts/ids.ts";
 import { Icon } from "../parts/icon.tsx";
-import { balanceUnit } from "../settings.ts";
 import { isGone, readRecord, taskTitle } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 import { Player } from "./result.tsx";
@@ -16,7 +15,7 @@ import { Player } from "./result.tsx";
 export async function lightbox(c: ConsoleContext, id: string): Promise<Response> {
   const path = `/console/tasks/${encodeURIComponent(id)}`;
   if (c.req.header("sec-fetch-dest") === "document") return c.redirect(path, 303);
-  const { t, language } = c.var;
+  const { t } = c.var;
   const answer = await askGateway(c, taskPath(id));
   const record = answer.ok ? await readRecord(c, id) : null;
   if (!record) return nothingHere(c);
@@ -28,8 +27,9 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
   const images = character ? [character.profile_picture_url] : taskImages(task).flatMap(({ url }) => url);
   const shots = video ? 1 : images.length;
   const again = isRepeatable(record.submission);
-  return c.html(
-    <AroundContext.Provider value={{ language, t, unit: balanceUnit(c.env) }}>
+  return part(
+    c,
+    <>
       <header>
         <b class="clip" id="light-title">
           {title}
@@ -92,6 +92,6 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
           {t("change_and_run")}
         </a>
       </footer>
-    </AroundContext.Provider>,
+    </>,
   );
 }

@@ -2,8 +2,11 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import { askGateway, readForm, signedIn, nothingHere } from "../frame.tsx";
+import { signedIn, nothingHere } from "../frame.tsx";
 import { readRefusal, readTaskId } from "../answers.ts";
+import { sendFile } from "../downloads.ts";
+import { readForm } from "../forms.ts";
+import { askGateway } from "../gateway.ts";
 import { taskPath } from "../parts/ids.ts";
 import { readRecord } from "./answers.ts";
 import type { FormName } from "./actions.tsx";
@@ -36,10 +39,7 @@ async function receipt(c: ConsoleContext): Promise<Response> {
   const id = c.req.param("id") ?? "";
   const answer = await askGateway(c, `${taskPath(id)}/receipt`);
   if (!answer.ok) return nothingHere(c);
-  return c.body(await answer.text(), 200, {
-    "content-type": "application/json",
-    "content-disposition": `attachment; filename="${id}-receipt.json"`,
-  });
+  return sendFile(c, `${id}-receipt.json`, "application/json", await answer.text());
 }
 
 /** Sends the task's callback, or delivers its files, again at once; the page then shows how it ends. */

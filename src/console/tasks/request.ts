@@ -3,8 +3,9 @@
 import type { ConsoleContext } from "../context.ts";
 import { sha256Hex } from "../../base/ids.ts";
 import type { Submission } from "../../tasks/record.ts";
-import { askGateway } from "../frame.tsx";
 import type { ModelEntry } from "../answers.ts";
+import { askGateway, withJson } from "../gateway.ts";
+import { ImageFile } from "../playground/image-file.ts";
 import { usableModels } from "./answers.ts";
 
 interface ApiRequest {
@@ -42,7 +43,7 @@ function nested(parameters: object, entry: ModelEntry | undefined): object {
 
 /** Submits. The same form with the same values is one task, however often it is sent; a changed form is another. */
 export async function submitOnce(c: ConsoleContext, formKey: string, { path, body }: ApiRequest): Promise<Response> {
-  const text = JSON.stringify(body);
-  const key = await sha256Hex(`${formKey}\n${path}\n${text}`);
-  return askGateway(c, path, { method: "POST", body: text, headers: { "content-type": "application/json", "idempotency-key": key } });
+  const seen = (_: string, value: unknown) => (value instanceof ImageFile ? [value.name, value.size] : value);
+  const key = await sha256Hex(`${formKey}\n${path}\n${JSON.stringify(body, seen)}`);
+  return askGateway(c, path, withJson("POST", body, key));
 }

@@ -4,9 +4,11 @@ import type { Asset } from "../../storage/assets.ts";
 import type { Task } from "../../tasks/record.ts";
 import { percentText } from "../amounts.ts";
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
+import type { Language } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { CredentialBadge, taskCredentials } from "../parts/credential.tsx";
 import { Empty } from "../parts/empty.tsx";
+import { sizeText, typeName } from "../parts/file-text.ts";
 import { Icon } from "../parts/icon.tsx";
 import { ratioClass } from "../playground/shape.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
@@ -17,15 +19,12 @@ interface Props {
   result: Task["result"];
 }
 
-const typeNames: Record<string, string> = { "image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WebP", "video/mp4": "MP4" };
-
 /** `PNG, 1.2 MB` */
-export const describeFile = ({ type, bytes }: Asset) =>
-  `${typeNames[type] ?? type}, ${bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`}`;
+export const describeFile = (language: Language, { type, bytes }: Asset) => `${typeName(type) ?? type}, ${sizeText(language, bytes)}`;
 
 /** One of several images, with its own download. Its file name contains the task's id and the image's number. */
 const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | undefined; asset: Asset; number: number; of: number }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   const title = `${taskTitle(task, t)}, ${number} / ${of}`;
   return (
     <figure class={ratioClass(task.metadata["size"])}>
@@ -42,10 +41,10 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
           class="btn sm"
           href={url}
           download={`${task.id}-${number}${asset.key.slice(asset.key.lastIndexOf("."))}`}
-          aria-label={`${describeFile(asset)}: ${t("download_task", { title })}`}
+          aria-label={`${describeFile(language, asset)}: ${t("download_task", { title })}`}
         >
           <Icon name="down" />
-          {describeFile(asset)}
+          {describeFile(language, asset)}
         </a>
       </figcaption>
     </figure>

@@ -2,7 +2,8 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { taskCharacter, taskPrompt, readTasks, type Refusal, readRefusal, type TaskData } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
+import { withQuery } from "../list-address.ts";
 
 const tasksOnPage = 24;
 
@@ -21,10 +22,6 @@ export interface Found {
   refusal: Refusal | undefined;
 }
 
-/** The query of a page with these filters, without empty ones. */
-export const buildQuery = (values: Record<string, string | undefined>): string =>
-  new URLSearchParams(Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))).toString();
-
 const matches = (task: TaskData, text: string) =>
   [taskPrompt(task), task.reference, taskCharacter(task)?.username].some((words) => words?.toLowerCase().includes(text));
 
@@ -35,7 +32,7 @@ export async function findTasks(c: ConsoleContext, { q, ...filters }: Filters, a
   const tasks: TaskData[] = [];
   let next = after;
   for (let read = 0; read < (text === "" ? 1 : maxLists); read++) {
-    const answer = await askGateway(c, `/v1/tasks?${buildQuery({ ...filters, after: next, limit: String(limit) })}`);
+    const answer = await askGateway(c, withQuery("/v1/tasks", { ...filters, after: next, limit: String(limit) }));
     if (!answer.ok) return { tasks, next: undefined, refusal: await readRefusal(answer) };
     const { data, has_more: hasMore, next_after: nextAfter } = await readTasks(answer);
     for (const [at, task] of data.entries()) {

@@ -6,9 +6,10 @@ import { listKeys } from "../../db/api-keys.ts";
 import type { Task } from "../../tasks/record.ts";
 import { listAssets } from "../../tasks/answers/views.ts";
 import { readTaskCost } from "../ledger.ts";
-import { askGateway, page, nothingHere } from "../frame.tsx";
+import { page, nothingHere } from "../frame.tsx";
 import { taskPrompt, readRefusal, readTask, type TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
+import { askGateway } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -105,7 +106,6 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
   const renewal = nextRenewal(task, record);
   const title = taskTitle(task, t);
   const prompt = taskPrompt(task) ?? "";
-  const amount = (units: number) => formatAmount(c, Math.round(units * 1e6));
   return page(
     c,
     title,
@@ -118,7 +118,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
         <span role="status">
           <StatusPill task={task} />
         </span>
-        {!isOpen(task) && <HeadActions task={task} submission={record.submission} amount={amount} t={t} />}
+        {!isOpen(task) && <HeadActions task={task} submission={record.submission} />}
       </div>
       <Problem text={refused?.refusal.text} />
       <div class="task">
@@ -130,9 +130,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
             submission={record.submission}
             files={record.result ? listAssets(record.result) : []}
             models={models}
-            amount={amount}
             refused={refused}
-            t={t}
           />
           {isOpen(task) && (
             <noscript>

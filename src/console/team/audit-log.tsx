@@ -3,24 +3,26 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import type { ActName } from "../../base/acts.ts";
-import { type AuditFilter, type AuditPlace, type AuditRow, type Facts, listAuditLog } from "../../db/audit-log.ts";
+import { type AuditFilter, type AuditRow, type Facts, listAuditLog } from "../../db/audit-log.ts";
 import { listMembers } from "../../db/memberships.ts";
 import { signedIn } from "../frame.tsx";
 import type { Translate } from "../messages.ts";
 import { fullAmount } from "../amounts.ts";
+import { sendCsv } from "../downloads.ts";
+import { withQuery, readPlace, placeText, firstRows } from "../list-address.ts";
 import { type Role, roles } from "../../base/roles.ts";
+import { dayMs, toDate } from "../../base/times.ts";
+import { fromUnits } from "../../db/ledger.ts";
 import { type Around, useAround } from "../parts/context.ts";
 import { dateText, UtcTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Pager } from "../parts/pager.tsx";
 import { Table } from "../parts/table.tsx";
-import { buildQuery } from "../tasks/search.ts";
-import { csvHeaders, csvOf } from "../usage/csv.ts";
 import { teamPage } from "./frame.tsx";
 import { loginWord } from "./list.tsx";
 
 const path = "/console/audit-log";
 const rowsOnPage = 50;
-const dayMs = 86_400_000;
 
 /** The chips above the list, each with its acts. */
 const kinds: Record<string, readonly ActName[]> = {
@@ -91,16 +93,8 @@ const toFilter = ({ kind, who, days }: Asked): AuditFilter => ({
   since: days === undefined ? undefined : Date.now() - days * dayMs,
 });
 
-function pathWith({ days, ...asked }: Asked, more: Record<string, string> = {}, at = path): string {
-  const query = buildQuery({ ...asked, ...(days !== undefined && { days: String(days) }), ...more });
-  return query === "" ? at : `${at}?${query}`;
-}
-
-/** The place `{milliseconds}_{entry}` in the link to older entries. */
-export function parsePlace(text = ""): AuditPlace | undefined {
-  const [, at, id] = /^(\d{1,15})_(aud_\w{22})$/.exec(text) ?? [];
-  return at && id ? { at: Number(at), id } : undefined;
-}
+const pathWith = ({ days, ...asked }: Asked, more: Record<string, string> = {}, at = path) =>
+  withQuery(at, { ...asked, days: days?.toString(), ...more });
 
 /** The words for an actor without a name. */
 function actorText(t: Translate, { actor, actorId }: AuditRow): string {
@@ -131,7 +125,7 @@ const valueShown = 120;
 
 /** Facts in words: `$5.00 / month (UTC)`. Those without words of ours keep the name that answers give them: `region: eu-central-1`. */
 function factsText({ language, t, unit }: Around, facts: Facts | null, subject: string): string {
-  const amount = (value: unknown) => fullAmount(language, unit, Math.round(1e6 * Number(value)));
+  const amount = (value: unknown) => fullAmount(language, unit, fromUnits(Number(value)));
   const date = (value: unknown) => dateText(language, 1000 * Number(value));
   const words = ([name, value]: [string, Facts[string]]): string | undefined => {
     const text = String(value);
@@ -237,13 +231,11 @@ async function logPage(c: ConsoleContext) {
   const { t } = c.var;
   const { id } = c.get("account");
   const asked = readAsked(c);
-  const after = parsePlace(c.req.query("after"));
-  const [rows, members] = await Promise.all([
-    listAuditLog(c.env.DB, id, toFilter(asked), { limit: rowsOnPage + 1, after }),
+  const [read, members] = await Promise.all([
+    listAuditLog(c.env.DB, id, toFilter(asked), { limit: rowsOnPage + 1, after: readPlace(c) }),
     listMembers(c.env.DB, id),
   ]);
-  const shown = rows.slice(0, rowsOnPage);
-  const last = rows.length > rowsOnPage ? shown.at(-1) : undefined;
+  const { rows, last } = firstRows(read, rowsOnPage);
   const chip = (kind: string | undefined, text: string) => (
     <a class="chip" href={pathWith({ ...asked, kind })} aria-current={asked.kind === kind ? "true" : undefined}>
       {text}
@@ -280,15 +272,8 @@ async function logPage(c: ConsoleContext) {
         </form>
       </div>
       <section>
-        {shown.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={shown} isLinked />}
-        <p class="pager">
-          <span class="meta">{t("audit_kept")}</span>
-          {last && (
-            <a class="btn sm push" href={pathWith(asked, { after: `${last.at}_${last.id}` })}>
-              {t("older")}
-            </a>
-          )}
-        </p>
+        {rows.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={rows} isLinked />}
+        <Pager note={t("audit_kept")} next={last && pathWith(asked, { after: placeText(last) })} />
       </section>
     </>,
     200,
@@ -319,8 +304,9 @@ const columns = {
 /** Every entry that the filters choose. */
 function download(c: ConsoleContext) {
   const filter = toFilter(readAsked(c));
-  const file = csvOf<AuditRow>(columns, (part) => listAuditLog(c.env.DB, c.get("account").id, filter, part));
-  return c.body(file, 200, csvHeaders(`audit-log-${new Date().toISOString().slice(0, 10)}`));
+  return sendCsv<AuditRow>(c, `audit-log-${toDate(Date.now())}`, columns, (part) =>
+    listAuditLog(c.env.DB, c.get("account").id, filter, part),
+  );
 }
 
 export const auditLog = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logPage).get("/log.csv", download);

@@ -5,10 +5,11 @@ import type { Child } from "hono/jsx";
 import { type Role, roles } from "../../base/roles.ts";
 import { mayManage } from "../../db/memberships.ts";
 import { mayOpen } from "../access.ts";
-import { page } from "../frame.tsx";
-import { buildPost } from "../mail.ts";
+import { messageFor, page } from "../frame.tsx";
+import { postOf } from "../mail.ts";
 import type { Arrangement } from "../shell/layout.tsx";
 import type { PageStatus } from "../page-status.ts";
+import { Tabs } from "../parts/tabs.tsx";
 
 const tabs = {
   members: "/console/members",
@@ -17,7 +18,7 @@ const tabs = {
   audit_log: "/console/audit-log",
 } as const;
 
-/** The messages after an action, selected by fixed codes, because any site can link to the page with a query. */
+/** The messages after an action. */
 const outcomes = {
   changed: "member_changed",
   removed: "member_removed_done",
@@ -44,24 +45,20 @@ export function teamPage(
 ) {
   const { t } = c.var;
   const { role } = c.get("membership");
-  const done = c.req.query("done") ?? "";
   return page(
     c,
     accountTitle(c),
     <>
-      <nav aria-label={t("account")} class="tabs under">
-        {(Object.keys(tabs) as (keyof typeof tabs)[])
+      <Tabs
+        label={t("account")}
+        of={(Object.keys(tabs) as (keyof typeof tabs)[])
           .filter((name) => mayOpen(role, "GET", tabs[name]))
-          .map((name) => (
-            <a href={tabs[name]} aria-current={name === at ? "page" : undefined}>
-              {t(name)}
-            </a>
-          ))}
-      </nav>
+          .map((name) => ({ path: tabs[name], text: t(name), isHere: name === at }))}
+      />
       {children}
     </>,
     status,
-    { ...arrangement, toast: Object.hasOwn(outcomes, done) ? t(outcomes[done as keyof typeof outcomes]) : undefined },
+    { ...arrangement, toast: messageFor(c, outcomes, c.req.query("done")) },
   );
 }
 
@@ -72,8 +69,8 @@ export const joinLink = (c: ConsoleContext, token: string) =>
 /** Mails an invitation to its address, in the language of the page. False if no e-mail can be sent. */
 export async function mailInvitation(c: ConsoleContext, email: string, role: Role, link: string): Promise<boolean> {
   const { t } = c.var;
-  const { origin, host } = new URL(c.req.url);
-  const post = buildPost(c.env, origin);
+  const { host } = new URL(c.req.url);
+  const post = postOf(c);
   const values = { account: accountTitle(c), host, role: t(`role_${role}`), by: c.get("user").email };
   await post?.({
     to: email,

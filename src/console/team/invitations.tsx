@@ -1,21 +1,21 @@
 /** Inviting members: by mail to one address, or by a link for several people; withdrawing. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { readForm } from "../forms.ts";
 import { Hono } from "hono";
 import type { Role } from "../../base/roles.ts";
+import { dayMs } from "../../base/times.ts";
 import { countAttempt } from "../../db/attempts.ts";
 import { inviteMember, listInvitations, withdrawInvitation } from "../../db/member-invitations.ts";
 import { mayManage } from "../../db/memberships.ts";
-import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
-import { Copy } from "../parts/copy.tsx";
+import { actor, nothingHere, notYourRole, page } from "../frame.tsx";
 import { DateTime } from "../parts/date-time.tsx";
-import { buildPost, mailsToOne } from "../mail.ts";
-import { Icon } from "../parts/icon.tsx";
+import { mailsToOne, postOf } from "../mail.ts";
+import { ShownOnce } from "../parts/shown-once.tsx";
 import { joinLink, mailInvitation } from "./frame.tsx";
 import { linkRoles, mailRoles, maxDays, maxPeople } from "./invite-forms.tsx";
 import { invitationsPage } from "./open-invitations.tsx";
 
-const dayMs = 86_400_000;
 /** How long an invitation by mail can be used. */
 const mailDays = 7;
 /** So many an account may send within an hour: their addresses are strangers' to the operator, who is taken for the sender. */
@@ -28,21 +28,12 @@ function shownOnce(c: ConsoleContext, link: string, expiresAt: number, mailedTo?
     c,
     t("invitation"),
     <>
-      <div class="note good">
-        <Icon name="ok" />
-        <div class="stack tight">
-          <p role="status">
-            {mailedTo === undefined ? t("link_shown") : t("invitation_mailed", { email: mailedTo })} {t("invitation_ends")}:{" "}
-            <DateTime ms={expiresAt} />
-          </p>
-          <div class="secret">
-            <code id="invitation">{link}</code>
-            <Copy of="invitation" />
-          </div>
-        </div>
-      </div>
+      <ShownOnce id="invitation" secret={link}>
+        {mailedTo === undefined ? t("link_shown") : t("invitation_mailed", { email: mailedTo })} {t("invitation_ends")}:{" "}
+        <DateTime ms={expiresAt} />
+      </ShownOnce>
       <p class="gap0">
-        <a href="/console/members/invitations" class="btn primary" role="button">
+        <a href="/console/members/invitations" class="btn primary">
           {t("done")}
         </a>
       </p>
@@ -74,7 +65,7 @@ const mayMail = async (c: ConsoleContext, email: string): Promise<boolean> =>
 
 /** Invites an address, in place of an earlier invitation of it, whose link ends; or refuses, if the user may not. */
 async function send(c: ConsoleContext, email: string, role: Role, refuse: () => Response | Promise<Response>) {
-  const isCounted = buildPost(c.env, new URL(c.req.url).origin) !== undefined;
+  const isCounted = postOf(c) !== undefined;
   if (isCounted && !(await mayMail(c, email))) {
     const problem = { field: "email", label: c.var.t("email"), text: c.var.t("too_many_in_an_hour") };
     return invitationsPage(c, { form: "mail", problems: [problem], typed: (name) => (name === "email" ? email : "") }, 429);

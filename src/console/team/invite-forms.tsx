@@ -2,7 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Role } from "../../base/roles.ts";
-import { TextField } from "../parts/field.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 
@@ -27,14 +27,7 @@ interface FormsProps {
 }
 
 const Roles = ({ c, of, id }: { c: ConsoleContext; of: Role[]; id: string }) => (
-  <label class="field">
-    <span class="label">{c.var.t("role")}</span>
-    <select class="in" name="role" id={id}>
-      {of.map((role) => (
-        <option value={role}>{c.var.t(`role_${role}`)}</option>
-      ))}
-    </select>
-  </label>
+  <SelectField name="role" id={id} label={c.var.t("role")} options={of.map((role) => ({ value: role, text: c.var.t(`role_${role}`) }))} />
 );
 
 export const InviteForms = ({ c, refused }: FormsProps) => {

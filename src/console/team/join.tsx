@@ -1,17 +1,14 @@
 /** Accepting an invitation to be a member, and switching between accounts. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { readForm } from "../forms.ts";
 import { Hono, type MiddlewareHandler } from "hono";
-import { setCookie } from "hono/cookie";
 import { acceptInvitation, findMember, invitedTo } from "../members.ts";
 import { reachesPeople } from "../mail.ts";
-import { accountCookie, actor, cookies, nothingHere, page, person, readForm } from "../frame.tsx";
+import { accountCookie, actor, cookies, keepChoice, nothingHere, page, person } from "../frame.tsx";
 
-/** The chosen account is stored for a year in this browser. It gives no access: each request checks that the user is a member. */
-function choose(c: ConsoleContext, accountId: string): void {
-  const secure = new URL(c.req.url).protocol === "https:";
-  setCookie(c, accountCookie, accountId, { path: "/", maxAge: 31_536_000, httpOnly: true, sameSite: "Lax", secure });
-}
+/** The choice gives no access: each request checks that the user is a member. */
+const choose = (c: ConsoleContext, accountId: string) => keepChoice(c, accountCookie, accountId);
 
 /** For an invitation that is unknown, used, expired, withdrawn, or for another address. */
 function unusable(c: ConsoleContext) {

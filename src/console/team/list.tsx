@@ -13,7 +13,9 @@ import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { LimitBar } from "../parts/limit-bar.tsx";
 import { FieldProblems } from "../parts/note.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import { type RefusedForm } from "./invite-forms.tsx";
@@ -23,7 +25,7 @@ import { offeredRoles, teamPage } from "./frame.tsx";
 /** The word for a way to sign in. */
 export const loginWord = (t: Translate, login: string): string => {
   if (login === "credential" || login === "password") return t("password");
-  if (login === "passkey") return t("login_passkey");
+  if (login === "passkey") return t("passkey");
   if (login === "oidc") return t("sign_in_sso");
   return Object.hasOwn(loginNames, login) ? loginNames[login as keyof typeof loginNames] : login;
 };
@@ -35,12 +37,7 @@ const Budget = ({ c, view, member: { role } }: { c: ConsoleContext; view: Wallet
   const { amount, spent } = view.budget;
   return (
     <span class="barcell">
-      <progress
-        class={spent >= 0.9 * amount ? "warn" : ""}
-        max={Math.max(1, amount)}
-        value={Math.min(spent, amount)}
-        aria-label={t("spent_of_budget")}
-      />
+      <LimitBar limit={amount} used={spent} label={t("spent_of_budget")} />
       <span class="meta num">{budgetLeft(c, view.budget)}</span>
     </span>
   );
@@ -138,9 +135,7 @@ const Rights = () => {
   const { t } = useAround();
   return (
     <div>
-      <div class="sub">
-        <h2>{t("role_rights")}</h2>
-      </div>
+      <SectionHead title={t("role_rights")} />
       <Table label={t("role_rights")} columns={[t("role"), t("right_run"), t("right_keys"), t("right_manage")]}>
         {roles.map((role) => (
           <tr>
@@ -174,19 +169,14 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
       <Rows c={c} members={members} views={views} />
       <section class="duo">
         <div>
-          <div class="sub">
-            <h2>{t("invitations")}</h2>
-            {open.length > 0 && <span class="tag num">{open.length}</span>}
-          </div>
+          <SectionHead title={t("invitations")}>{open.length > 0 && <span class="tag num">{open.length}</span>}</SectionHead>
           <Invitations c={c} open={open} isManager={isManager} />
         </div>
         <Rights />
       </section>
       {own.role === "owner" && (
         <section>
-          <div class="sub">
-            <h2>{t("account_name")}</h2>
-          </div>
+          <SectionHead title={t("account_name")} />
           <form method="post" action="/console/members/name" class="stack narrow">
             <TextField name="account-name" label={t("name")} maxlength={200} value={c.get("account").name ?? ""} required />
             <p>

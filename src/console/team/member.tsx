@@ -1,6 +1,7 @@
 /** One member: role, budget, disabling, removal; and leaving the account. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { readForm } from "../forms.ts";
 import { type Context, Hono } from "hono";
 import {
   changeMember,
@@ -12,8 +13,10 @@ import {
   removeMember,
 } from "../../db/memberships.ts";
 import { BudgetFields, changeBudget, readBudget } from "../keys/budget.tsx";
-import { actor, nothingHere, notYourRole, page, readForm } from "../frame.tsx";
+import { actor, nothingHere, notYourRole, page } from "../frame.tsx";
 import { Problem } from "../parts/note.tsx";
+import { Question } from "../parts/question.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { accountTitle, offeredRoles } from "./frame.tsx";
 
 async function memberPage(c: ConsoleContext, member: Membership, problem?: string, budgetError?: string, typed?: (name: string) => string) {
@@ -54,9 +57,7 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
       </section>
       {member.userId !== c.get("user").id && (
         <section>
-          <div class="sub">
-            <h2>{t("member_end")}</h2>
-          </div>
+          <SectionHead title={t("member_end")} />
           <p class="muted">{t("member_disable_note")}</p>
           <div class="row">
             <form method="post" action={`${path}/${member.disabled ? "enable" : "disable"}`}>
@@ -107,29 +108,9 @@ async function setBudget(c: ConsoleContext, member: Membership) {
   return c.redirect("/console/members?done=changed", 303);
 }
 
-interface QuestionProps {
-  c: ConsoleContext;
-  text: string;
-  yes: string;
-  problem?: string | undefined;
-}
-
-const Question = ({ c, text, yes, problem }: QuestionProps) => (
-  <form method="post" class="stack narrow">
-    <Problem text={problem} />
-    <p>{text}</p>
-    <p class="row">
-      <a href="/console/members" role="button" class="btn">
-        {c.var.t("cancel")}
-      </a>
-      <button class="btn danger">{yes}</button>
-    </p>
-  </form>
-);
-
 function removePage(c: ConsoleContext, member: Membership, problem?: string) {
   const { t } = c.var;
-  const content = <Question c={c} text={t("member_remove_warning")} yes={t("member_remove")} problem={problem} />;
+  const content = <Question text={t("member_remove_warning")} yes={t("member_remove")} back="/console/members" problem={problem} />;
   return page(c, t("member_remove_ask", { name: member.email }), content, problem === undefined ? 200 : 400, { width: "slim" });
 }
 
@@ -141,7 +122,7 @@ async function remove(c: ConsoleContext, member: Membership) {
 
 function leavePage(c: ConsoleContext, problem?: string) {
   const { t } = c.var;
-  const content = <Question c={c} text={t("leave_warning")} yes={t("leave_account")} problem={problem} />;
+  const content = <Question text={t("leave_warning")} yes={t("leave_account")} back="/console/members" problem={problem} />;
   return page(c, t("leave_ask", { account: accountTitle(c) }), content, problem === undefined ? 200 : 400, { width: "slim" });
 }
 

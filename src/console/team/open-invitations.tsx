@@ -1,9 +1,9 @@
 /** The open invitations of an account, and the page on which they are made. */
 
 import type { ConsoleContext } from "../context.ts";
+import { postOf } from "../mail.ts";
 import { listInvitations, type MemberInvitation } from "../../db/member-invitations.ts";
 import { mayManage } from "../../db/memberships.ts";
-import { buildPost } from "../mail.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -22,7 +22,7 @@ interface InvitationsProps {
 export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
   const { t } = useAround();
   // The link of an invitation is stored only as a hash: it is sent again as a new one, and the old one ends.
-  const again = t(buildPost(c.env, new URL(c.req.url).origin) ? "send_again" : "new_link");
+  const again = t(postOf(c) ? "send_again" : "new_link");
   const sendable = mailRoles(c.get("membership").role);
   if (open.length === 0) return <p class="muted">{t("no_invitations")}</p>;
   return (

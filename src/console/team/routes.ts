@@ -1,9 +1,10 @@
 /** The routes of the pages of members. */
 
 import type { ConsoleEnvironment } from "../context.ts";
+import { readForm } from "../forms.ts";
 import { Hono } from "hono";
 import { renameAccount } from "../../db/memberships.ts";
-import { actor, readForm, signedIn } from "../frame.tsx";
+import { actor, signedIn } from "../frame.tsx";
 import { invitations } from "./invitations.tsx";
 import { membersPage } from "./list.tsx";
 import { member } from "./member.tsx";

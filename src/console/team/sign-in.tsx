@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { configuredLogins, loginNames } from "../auth/logins.ts";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Facts, Table } from "../parts/table.tsx";
 import { groupTable, isSignOnOnly, signup, singleSignOn } from "../settings.ts";
 import { teamPage } from "./frame.tsx";
@@ -10,7 +11,7 @@ export function signInPage(c: ConsoleContext) {
   const { t } = c.var;
   const provider = singleSignOn(c.env);
   const ways = [
-    ...(isSignOnOnly(c.env) ? [] : [t("password"), t("login_passkey")]),
+    ...(isSignOnOnly(c.env) ? [] : [t("password"), t("passkey")]),
     ...configuredLogins(c.env).map((login) => loginNames[login]),
   ];
   const groups = provider ? groupTable(c.env).filter(({ account }) => account === c.get("account").id) : [];
@@ -29,9 +30,7 @@ export function signInPage(c: ConsoleContext) {
       </section>
       {groups.length > 0 && (
         <section>
-          <div class="sub">
-            <h2>{t("sign_in_groups")}</h2>
-          </div>
+          <SectionHead title={t("sign_in_groups")} />
           <Table label={t("sign_in_groups")} columns={[t("sign_in_group"), t("role")]}>
             {groups.map(({ group, role }) => (
               <tr>

@@ -7,6 +7,7 @@ import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { LimitBar } from "../parts/limit-bar.tsx";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, TwoLines } from "../parts/table.tsx";
@@ -75,14 +76,7 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
           {
             name: "",
             isExtra: true,
-            cell: ({ name, amount, spent }) => (
-              <progress
-                class={spent >= 0.9 * amount ? "quota warn" : "quota"}
-                max={Math.max(1, amount)}
-                value={Math.min(spent, amount)}
-                aria-label={`${t("used")}: ${name}`}
-              />
-            ),
+            cell: ({ name, amount, spent }) => <LimitBar limit={amount} used={spent} label={`${t("used")}: ${name}`} isCell />,
           },
           { name: t("usage_spent"), isNumber: true, isExtra: true, cell: ({ spent }) => <Money millionths={spent} /> },
           { name: t("usage_left"), isNumber: true, cell: ({ amount, spent }) => <Money millionths={Math.max(0, amount - spent)} /> },

@@ -5,10 +5,10 @@ import type { ModelUse, Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/date-time.tsx";
+import { Swatch } from "../parts/swatch.tsx";
 import { DataTable, Table } from "../parts/table.tsx";
-import { Chart, type Series, toSeries } from "./chart.tsx";
-
-const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
+import { Chart, type Series, sum, toSeries } from "./chart.tsx";
+import { toDate } from "../../base/times.ts";
 
 /** Days without a charge have no row; the chart includes them. */
 export const ByDay = ({ spent, uses, since, days }: { spent: Spent[]; uses: ModelUse[]; since: number; days: number }) => {
@@ -54,9 +54,7 @@ const ByModel = ({ series, uses }: { series: Series[]; uses: ModelUse[] }) => {
           name: t("model"),
           cell: ({ model, colour }) => (
             <span class="row">
-              <svg class="key" viewBox="0 0 10 10" aria-hidden="true">
-                {colour !== "" && <rect class={colour} width="10" height="10" rx="2" />}
-              </svg>
+              <Swatch colour={colour} />
               {model ?? t("usage_others")}
             </span>
           ),
@@ -91,11 +89,7 @@ const Days = ({ spent }: { spent: Spent[] }) => {
       foot={<Amounts name={t("usage_total")} models={models} of={spent} />}
     >
       {[...Map.groupBy(spent, ({ day }) => day)].map(([day, of]) => (
-        <Amounts
-          name={<time datetime={new Date(day).toISOString().slice(0, 10)}>{dateText(language, day)}</time>}
-          models={models}
-          of={of}
-        />
+        <Amounts name={<time datetime={toDate(day)}>{dateText(language, day)}</time>} models={models} of={of} />
       ))}
     </Table>
   );

@@ -5,8 +5,8 @@ import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { DayAxis, Plot, plotHeight, roundUp } from "../parts/plot.tsx";
+import { dayMs } from "../../base/times.ts";
 
-const dayMs = 86_400_000;
 /** Of the ten units of a day, its bar takes eight. */
 const dayWidth = 10;
 const barWidth = 8;
@@ -23,7 +23,8 @@ export interface Series {
   of: Spent[];
 }
 
-const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
+/** What these cost together. */
+export const sum = (spent: Spent[]) => spent.reduce((total, { charged }) => total + charged, 0);
 
 /** The series of a chart, the highest sum first, "others" last. */
 export function toSeries(spent: Spent[]): Series[] {

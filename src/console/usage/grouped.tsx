@@ -2,14 +2,18 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { listKeys } from "../../db/api-keys.ts";
+import { fromUnits } from "../../db/ledger.ts";
 import { readUsage } from "../answers.ts";
-import { askGateway, nothingHere } from "../frame.tsx";
+import { sendFile } from "../downloads.ts";
+import { nothingHere } from "../frame.tsx";
+import { askGateway } from "../gateway.ts";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, TwoLines } from "../parts/table.tsx";
-import { type Period, toDate } from "./period.tsx";
+import type { Period } from "./period.tsx";
+import { toDate } from "../../base/times.ts";
 
 const groups = ["key", "reference"] as const;
 export type Group = (typeof groups)[number];
@@ -42,7 +46,7 @@ export async function readGrouped(c: ConsoleContext, group: Group, period: Perio
   return data
     .map((row) => ({
       name: "key" in row ? (names.get(row.key) ?? cutId(row.key)) : "reference" in row ? row.reference : null,
-      charged: Math.round(row.charged * 1e6),
+      charged: fromUnits(row.charged),
       completed: row.completed,
       failed: row.failed,
     }))
@@ -53,10 +57,8 @@ export async function readGrouped(c: ConsoleContext, group: Group, period: Perio
 export async function downloadFocus(c: ConsoleContext, period: Period): Promise<Response> {
   const answer = await askGateway(c, `/v1/usage?${toQuery(period)}&format=focus`);
   if (!answer.ok) return nothingHere(c);
-  return c.body(await answer.text(), 200, {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="focus-${toDate(period.since)}-${toDate(period.until - 1)}.csv"`,
-  });
+  const name = `focus-${toDate(period.since)}-${toDate(period.until - 1)}.csv`;
+  return sendFile(c, name, "text/csv; charset=utf-8", await answer.text());
 }
 
 export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | undefined } & Pick<Period, "query">) => {

@@ -2,18 +2,19 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import type { Place } from "../../db/ledger-reports.ts";
+import type { Entry, Place } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
-import { percentText } from "../amounts.ts";
+import { decimal, percentText } from "../amounts.ts";
 import { daysLeft } from "../billing/series.ts";
+import { type Columns, sendCsv } from "../downloads.ts";
 import { readBalance, readEntries, readSpent, readUses } from "../ledger.ts";
 import { notYourRole, page, signedIn } from "../frame.tsx";
-import { csv, csvHeaders, endOf } from "./csv.ts";
+import { readPlace, placeText, firstRows } from "../list-address.ts";
 import { Budgets, readLimits } from "./budgets.tsx";
 import { ByDay } from "./by-day.tsx";
 import { downloadFocus, type Group, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
-import { type Period, Periods, readPeriod, toDate } from "./period.tsx";
+import { type Period, Periods, readPeriod } from "./period.tsx";
 import { useAround } from "../parts/context.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -22,19 +23,14 @@ import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { Stats } from "../parts/table.tsx";
+import { toDate } from "../../base/times.ts";
 
 const rowsOnPage = 50;
 
 /** What the address has besides the period; the default grouping is left out. */
 const withGroup = (group: Group) => (group === "key" ? "" : `&by=${group}`);
 const pathWith = ({ query }: Period, group: Group, after?: Place) =>
-  `/console/usage?${query}${withGroup(group)}${after ? `&after=${after.at}_${after.taskId}` : ""}`;
-
-/** The position `{milliseconds}_{task}` in the link to older entries. */
-function parsePlace(text = ""): Place | undefined {
-  const [, at, taskId] = /^(\d{1,15})_(\w[\w-]*)$/.exec(text) ?? [];
-  return at && taskId ? { at: Number(at), taskId } : undefined;
-}
+  `/console/usage?${query}${withGroup(group)}${after ? `&after=${placeText({ at: after.at, id: after.taskId })}` : ""}`;
 
 async function usagePage(c: ConsoleContext) {
   const { t, account, language } = c.var;
@@ -42,7 +38,7 @@ async function usagePage(c: ConsoleContext) {
   const isMember = c.get("membership").role === "member";
   const period = readPeriod(c);
   const { since, until, days, own } = period;
-  const after = parsePlace(c.req.query("after"));
+  const after = readPlace(c);
   const group = parseGroup(c.req.query("by"));
   const [balance, charged, uses, read, grouped, limits] = await Promise.all([
     readBalance(c, account.id),
@@ -53,9 +49,8 @@ async function usagePage(c: ConsoleContext) {
     readLimits(c),
   ]);
   const spent = charged.filter(({ day }) => day < until);
-  const entries = (await read?.({ since, after: after ?? endOf(until), limit: rowsOnPage + 1 })) ?? [];
-  const shown = entries.slice(0, rowsOnPage);
-  const last = entries.length > rowsOnPage ? shown.at(-1) : undefined;
+  const begin = after ? { at: after.at, taskId: after.id } : endOf(until);
+  const { rows: shown, last } = firstRows((await read?.({ since, after: begin, limit: rowsOnPage + 1 })) ?? [], rowsOnPage);
   const total = spent.reduce((sum, one) => sum + one.charged, 0);
   const runs = uses.reduce((sum, one) => sum + one.runs, 0);
   const completed = uses.reduce((sum, one) => sum + one.completed, 0);
@@ -122,7 +117,7 @@ async function usagePage(c: ConsoleContext) {
       actions: (
         <>
           <Periods period={period} more={withGroup(group)} />
-          {entries.length > 0 && <Downloads period={period} />}
+          {shown.length > 0 && <Downloads period={period} />}
         </>
       ),
     },
@@ -146,12 +141,30 @@ const Downloads = ({ period: { query, days } }: { period: Period }) => {
   );
 };
 
+/** The place that all entries before `until` (milliseconds) come after. */
+const endOf = (until: number): Place => ({ at: until, taskId: "" });
+
+const columns: Columns<Entry> = {
+  submitted: ({ at }) => new Date(at).toISOString(),
+  ended: ({ closedAt }) => (closedAt === null ? "" : new Date(closedAt).toISOString()),
+  task: ({ taskId }) => taskId,
+  kind: ({ kind }) => kind,
+  model: ({ model }) => model,
+  key: ({ keyName }) => keyName ?? "",
+  reserved: ({ held }) => decimal(held),
+  charged: ({ charged }) => (charged === null ? "" : decimal(charged)),
+  returned: ({ held, charged }) => (charged === null ? "" : decimal(held - charged)),
+  outcome: ({ outcome }) => outcome ?? "",
+};
+
 /** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
   if (c.get("membership").role === "member") return notYourRole(c);
-  const period = readPeriod(c);
-  const name = `charges-${toDate(period.since)}-${toDate(period.until - 1)}`;
-  return c.body(csv(await readEntries(c, c.var.account.id), period), 200, csvHeaders(name));
+  const { since, until } = readPeriod(c);
+  const read = await readEntries(c, c.var.account.id);
+  return sendCsv<Entry>(c, `charges-${toDate(since)}-${toDate(until - 1)}`, columns, ({ limit, after }) =>
+    read({ since, limit, after: after ?? endOf(until) }),
+  );
 }
 
 export const usage = new Hono<ConsoleEnvironment>()

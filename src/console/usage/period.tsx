@@ -5,8 +5,8 @@ import { startOfDays } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { dayMs, parseDate, toDate } from "../../base/times.ts";
 
-const dayMs = 86_400_000;
 const choices = [7, 30, 90];
 /** The API's limit. */
 const maxDays = 92;
@@ -22,15 +22,6 @@ export interface Period {
   own?: { from: string; to: string; isRefused: boolean };
 }
 
-/** `2026-11-28` */
-export const toDate = (ms: number) => new Date(ms).toISOString().slice(0, 10);
-
-/** Parses a day (`2026-11-28`) and returns its first millisecond in UTC, or NaN if the text is not a day. */
-function parseDay(text: string): number {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return Number.isNaN(ms) || toDate(ms) !== text ? Number.NaN : ms;
-}
-
 /** The period that the address asks for: own dates, or one of the choices; the last thirty days for anything else. */
 export function readPeriod(c: ConsoleContext): Period {
   const now = Date.now();
@@ -38,7 +29,7 @@ export function readPeriod(c: ConsoleContext): Period {
   const ofDays = (days: number): Period => ({ since: startOfDays(days, now), until: startOfDays(0, now), days, query: `days=${days}` });
   if (from === undefined && to === undefined) return ofDays(choices.find((days) => String(days) === c.req.query("days")) ?? 30);
   const own = { from: from ?? "", to: to ?? "" };
-  const [first, last] = [parseDay(own.from), parseDay(own.to)];
+  const [first, last] = [parseDate(own.from), parseDate(own.to)];
   const days = (last - first) / dayMs + 1;
   if (!(days >= 1 && days <= maxDays && first <= now)) return { ...ofDays(30), own: { ...own, isRefused: true } };
   return { since: first, until: last + dayMs, days, query: `from=${own.from}&to=${own.to}`, own: { ...own, isRefused: false } };

@@ -3,13 +3,12 @@
 import type { ConsoleContext } from "../context.ts";
 import type { Callback } from "../../tasks/record.ts";
 import { inLanes } from "../../base/concurrency.ts";
-import { taskPrompt, readTasks, type TaskData } from "../answers.ts";
-import { askGateway } from "../frame.tsx";
+import { taskPrompt, type TaskData } from "../answers.ts";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { DataTable } from "../parts/table.tsx";
-import { taskTitle } from "../tasks/answers.ts";
+import { listTasks, taskTitle } from "../tasks/answers.ts";
 
 /** The number of newest tasks that are read, because a callback is part of its task's record. */
 export const tasksRead = 50;
@@ -21,10 +20,9 @@ export interface Delivery {
 
 /** The callbacks among the newest tasks, newest first. */
 export async function latestDeliveries(c: ConsoleContext): Promise<Delivery[]> {
-  const answer = await askGateway(c, `/v1/tasks?limit=${tasksRead}`);
-  const { data } = answer.ok ? await readTasks(answer) : { data: [] };
-  const records = await inLanes(data, ({ id }) => c.env.API.record(c.get("account").id, id));
-  return data.flatMap((task, at) => {
+  const tasks = await listTasks(c, `limit=${tasksRead}`);
+  const records = await inLanes(tasks, ({ id }) => c.env.API.record(c.get("account").id, id));
+  return tasks.flatMap((task, at) => {
     const callback = records[at]?.callback;
     return callback && callback.state !== "no_endpoint" ? [{ task, callback }] : [];
   });

@@ -3,14 +3,17 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { type Refusal, readRefusal, readWebhookTest } from "../answers.ts";
-import { askGateway, readForm, page, signedIn } from "../frame.tsx";
+import { readForm } from "../forms.ts";
+import { messageFor, page, signedIn } from "../frame.tsx";
+import { askGateway, withJson } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Note, Problem } from "../parts/note.tsx";
+import { Question } from "../parts/question.tsx";
+import { SectionHead } from "../parts/section-head.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Stats } from "../parts/table.tsx";
 import { toSentence } from "../playground/problem.ts";
@@ -43,7 +46,7 @@ const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | 
         required
       />
       <p class="row">
-        <button class="btn primary">{t(isNew ? "webhook_add" : "webhook_save")}</button>
+        <button class="btn primary">{t(isNew ? "webhook_add" : "save")}</button>
         {!isNew && (
           <a class="btn" href={path}>
             {t("cancel")}
@@ -111,7 +114,6 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
   const [{ url, secret }, deliveries] = await Promise.all([c.env.API.webhook(c.get("account").id), latestDeliveries(c)]);
   const onlyFailed = c.req.query("result") === "failed";
   const isChanging = typed !== undefined || c.req.query("change") === "yes";
-  const done = c.req.query("done") as keyof typeof outcomes;
   const secretField = <Secret secret={secret} isShown={c.req.query("secret") === "shown"} />;
   return page(
     c,
@@ -134,8 +136,7 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
         </Endpoint>
       )}
       <section>
-        <div class="sub">
-          <h2>{t("deliveries")}</h2>
+        <SectionHead title={t("deliveries")}>
           <nav class="chips push" aria-label={t("callback_result")}>
             <a class="chip" href={path} aria-current={onlyFailed ? undefined : "true"}>
               {t("any_kind")}
@@ -144,28 +145,26 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
               {t("deliveries_failed")}
             </a>
           </nav>
-        </div>
+        </SectionHead>
         <Deliveries deliveries={onlyFailed ? deliveries.filter(isFailed) : deliveries} />
       </section>
       <section>
-        <div class="sub">
-          <h2>{t("check_signature")}</h2>
+        <SectionHead title={t("check_signature")}>
           <a class="push t13" href="/docs/webhooks">
             {t("docs")}
           </a>
-        </div>
+        </SectionHead>
         <Code name="verify" tabs={verifiers} />
       </section>
     </>,
     refusal?.status ?? 200,
-    { lead: t("webhooks_lead"), toast: Object.hasOwn(outcomes, done) ? t(outcomes[done]) : undefined },
+    { lead: t("webhooks_lead"), toast: messageFor(c, outcomes, c.req.query("done")) },
   );
 }
 
 /** Sets the endpoint, or removes it with null; a refusal is shown beside the field. */
 async function setEndpoint(c: ConsoleContext, url: string | null) {
-  const body = JSON.stringify({ url });
-  const answer = await askGateway(c, "/v1/webhook", { method: "PUT", body, headers: { "content-type": "application/json" } });
+  const answer = await askGateway(c, "/v1/webhook", withJson("PUT", { url }));
   if (!answer.ok) return webhooksPage(c, { refusal: await readRefusal(answer), typed: url ?? undefined });
   return c.redirect(`${path}?done=${url === null ? "removed" : "saved"}`, 303);
 }
@@ -194,19 +193,15 @@ const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
   return page(
     c,
     t(`webhook_${name}_ask`),
-    <form method="post" action={`${path}/${name}`} class="stack narrow">
-      <p>{t(`webhook_${name}_warning`)}</p>
+    <Question
+      text={t(`webhook_${name}_warning`)}
+      yes={t(`webhook_${name}`)}
+      icon={name === "rotate" ? "again" : "bin"}
+      back={path}
+      isHarmless={name === "rotate"}
+    >
       <input type="hidden" name="key" value={crypto.randomUUID()} autocomplete="off" />
-      <p class="row">
-        <a class="btn" href={path}>
-          {t("cancel")}
-        </a>
-        <button class={name === "rotate" ? "btn primary" : "btn danger"}>
-          <Icon name={name === "rotate" ? "again" : "bin"} />
-          {t(`webhook_${name}`)}
-        </button>
-      </p>
-    </form>,
+    </Question>,
     200,
     { width: "slim" },
   );

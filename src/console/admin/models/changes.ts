@@ -4,7 +4,7 @@ import { listRevisions, type ModelRow } from "../../../db/models.ts";
 import { log } from "../../../base/log.ts";
 import { readError, readModelDraft, readModelEntry, type SoldModel } from "../../answers.ts";
 import type { ConsoleContext } from "../../context.ts";
-import { actor } from "../../frame.tsx";
+import { askAsOperator, withJson } from "../../gateway.ts";
 import type { Draft } from "./draft.ts";
 import type { ShownEntry } from "./entry-text.ts";
 
@@ -38,44 +38,42 @@ export const entryOf = ([newest]: Revision[]): ShownEntry => (newest && newest.r
 
 const pathOf = (id: string) => `/admin/models/${encodeURIComponent(id)}`;
 
+type ApiError = Awaited<ReturnType<typeof readError>>;
+
+const toProblem = ({ param, message }: NonNullable<ApiError["details"]>[number]): EntryProblem => ({ param, text: message });
+
+/** What is wrong; an error without details is about `param`. */
+const toProblems = ({ message, details = [] }: ApiError, param: string): EntryProblem[] =>
+  details.length > 0 ? details.map(toProblem) : [{ param, text: message }];
+
 /** Calls the gateway for the admin; `outcome` is the log's word for a change. */
-async function ask(
-  c: ConsoleContext,
-  id: string,
-  path: string,
-  method: string,
-  body: object | undefined,
-  outcome?: string,
-): Promise<Verdict> {
-  const headers = { "accept-language": c.get("language"), "content-type": "application/json" };
-  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-  const answer = await c.env.API.askAsOperator(new Request(new URL(path, c.req.url), init), actor(c));
+async function ask(c: ConsoleContext, id: string, path: string, init: RequestInit, outcome?: string): Promise<Verdict> {
+  const answer = await askAsOperator(c, path, init);
   if (answer.ok) {
     const { model, revision } = answer.status === 204 ? { model: null, revision: 0 } : await readModelEntry(answer);
     if (outcome !== undefined) log("admin", { by: c.get("account").id, model: id, revision, outcome });
     return { as: "good", model, revision };
   }
-  const { code, message, details = [] } = await readError(answer);
-  const problems = details.map(({ param, message: text }) => ({ param, text }));
-  if (code !== "conflict") return { as: "refused", problems: problems.length > 0 ? problems : [{ param: "", text: message }] };
-  const [newest] = details;
+  const error = await readError(answer);
+  if (error.code !== "conflict") return { as: "refused", problems: toProblems(error, "") };
+  const [newest, ...changes] = error.details ?? [];
   const [revision] = Array.isArray(newest?.allowed) ? (newest.allowed as unknown[]) : [];
-  return { as: "conflict", revision: Number(revision) || 0, changes: problems.slice(1) };
+  return { as: "conflict", revision: Number(revision) || 0, changes: changes.map(toProblem) };
 }
 
 /** Checks an entry, without storing it, against the newest revision. */
 export const checkDraft = (c: ConsoleContext, { id, entry, revision }: Draft): Promise<Verdict> =>
-  ask(c, id, `${pathOf(id)}?dry_run=true&revision=${revision}`, "PUT", entry);
+  ask(c, id, `${pathOf(id)}?dry_run=true&revision=${revision}`, withJson("PUT", entry));
 
 export const saveDraft = (c: ConsoleContext, { id, entry, revision }: Draft): Promise<Verdict> =>
-  ask(c, id, `${pathOf(id)}?revision=${revision}`, "PUT", entry, "model_changed");
+  ask(c, id, `${pathOf(id)}?revision=${revision}`, withJson("PUT", entry), "model_changed");
 
 /** Makes an earlier revision the newest one again, if `base` is the newest. */
 export const rollBack = (c: ConsoleContext, id: string, to: number, base: number): Promise<Verdict> =>
-  ask(c, id, `${pathOf(id)}/rollback?revision=${base}`, "POST", { revision: to }, "model_rolled_back");
+  ask(c, id, `${pathOf(id)}/rollback?revision=${base}`, withJson("POST", { revision: to }), "model_rolled_back");
 
 export const removeEntry = (c: ConsoleContext, id: string, base: number): Promise<Verdict> =>
-  ask(c, id, `${pathOf(id)}?revision=${base}`, "DELETE", undefined, "model_removed");
+  ask(c, id, `${pathOf(id)}?revision=${base}`, { method: "DELETE" }, "model_removed");
 
 /** A maker's id of a model, and what it asks for beside it. */
 export interface MakerModel {
@@ -88,14 +86,10 @@ export async function draftFromMaker(
   c: ConsoleContext,
   asked: MakerModel,
 ): Promise<{ id: string; entry: ShownEntry } | { problems: EntryProblem[] }> {
-  const headers = { "accept-language": c.get("language"), "content-type": "application/json" };
-  const init = { method: "POST", headers, body: JSON.stringify(asked) };
-  const answer = await c.env.API.askAsOperator(new Request(new URL("/admin/model_drafts", c.req.url), init), actor(c));
+  const answer = await askAsOperator(c, "/admin/model_drafts", withJson("POST", asked));
   if (answer.ok) {
     const { id, entry } = await readModelDraft(answer);
     return { id, entry };
   }
-  const { message, details = [] } = await readError(answer);
-  const problems = details.map(({ param, message: text }) => ({ param, text }));
-  return { problems: problems.length > 0 ? problems : [{ param: "model", text: message }] };
+  return { problems: toProblems(await readError(answer), "model") };
 }

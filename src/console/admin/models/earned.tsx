@@ -5,6 +5,7 @@ import { reportedCosts, splitCost } from "../../../catalog/cost-parts.ts";
 import { toMillionths } from "../../../catalog/millionths.ts";
 import type { OwnPrice } from "../../../catalog/own-price.ts";
 import { shownPrice } from "../../../catalog/prices.ts";
+import { fromUnits } from "../../../db/ledger.ts";
 import type { Upstreams } from "../../../rpc/console-api.ts";
 import type { PriceName } from "../../models/prices.ts";
 import { fullAmount } from "../../amounts.ts";
@@ -78,7 +79,7 @@ const maxUnits = 8;
 /** The card beside an entry. */
 export const Earned = ({ sold, upstreams }: { sold: Sold; upstreams: Upstreams }) => {
   const { t, language, unit } = useAround();
-  const text = (units: number) => fullAmount(language, unit, Math.round(units * 1e6));
+  const text = (units: number) => fullAmount(language, unit, fromUnits(units));
   const { number, route } = firstRoute(upstreams, sold.routes);
   const units = listUnits(sold, route).slice(0, maxUnits);
   if (!route || units.length === 0) return null;

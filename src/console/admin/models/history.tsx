@@ -1,10 +1,12 @@
 /** The revisions of a model, with what each changed, and the way back to an earlier one. */
 
 import type { ConsoleContext } from "../../context.ts";
+import { readForm } from "../../forms.ts";
 import { maxRevisions } from "../../../db/models.ts";
-import { readForm } from "../../frame.tsx";
+import { nothingHere } from "../../frame.tsx";
 import { DateTime } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { Refused } from "../../parts/note.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { entryOf, readRevisions, type Revision, rollBack, type Verdict } from "./changes.ts";
 import { builtIn } from "./draft.ts";
@@ -12,7 +14,6 @@ import { diffEntries } from "./entry-text.ts";
 import { modelPage } from "./model-page.tsx";
 import { ChangedFields, Diff } from "./rail.tsx";
 import { pathOf } from "./state.ts";
-import { notFound } from "../frame.tsx";
 
 const Row = ({ c, revisions, at }: { c: ConsoleContext; revisions: Revision[]; at: number }) => {
   const { t } = c.var;
@@ -58,8 +59,7 @@ const Row = ({ c, revisions, at }: { c: ConsoleContext; revisions: Revision[]; a
 const Refusal = ({ c, verdict, to }: { c: ConsoleContext; verdict: Exclude<Verdict, { as: "good" }>; to: number }) => {
   const { t } = c.var;
   return (
-    <div class="note bad made" role="alert" tabindex={-1} data-focus>
-      <Icon name="bad" />
+    <Refused isApart>
       <div>
         {verdict.as === "conflict" ? (
           t("admin_model_moved_on", { revision: verdict.revision })
@@ -76,14 +76,14 @@ const Refusal = ({ c, verdict, to }: { c: ConsoleContext; verdict: Exclude<Verdi
           </>
         )}
       </div>
-    </div>
+    </Refused>
   );
 };
 
 async function history(c: ConsoleContext, id: string, refused?: { verdict: Exclude<Verdict, { as: "good" }>; to: number }) {
   const { t } = c.var;
   const revisions = await readRevisions(c, id);
-  if (revisions.length === 0 && !builtIn(id)) return notFound(c);
+  if (revisions.length === 0 && !builtIn(id)) return nothingHere(c);
   return modelPage(
     c,
     { id, tab: "revisions", revisions },

@@ -3,10 +3,12 @@
 import { useAround } from "../../parts/context.ts";
 import { Copy } from "../../parts/copy.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { Refused } from "../../parts/note.tsx";
 import { hashedPath } from "../../static-files.ts";
 import { builtIn } from "./draft.ts";
 import { formatEntry, locate, type ShownEntry } from "./entry-text.ts";
 import type { Editor } from "./state.ts";
+import { toUnits } from "../../../db/ledger.ts";
 
 /** A rule that a line of the text violates. */
 interface LineProblem {
@@ -27,8 +29,7 @@ const Problems = ({ editor, problems }: { editor: Editor; problems: LineProblem[
   const { syntax } = editor.draft;
   if (!syntax && problems.length === 0) return null;
   return (
-    <div class="note bad made" role="alert" tabindex={-1} data-focus>
-      <Icon name="bad" />
+    <Refused isApart>
       <ul>
         {syntax && (
           <li>
@@ -45,7 +46,7 @@ const Problems = ({ editor, problems }: { editor: Editor; problems: LineProblem[
           </li>
         ))}
       </ul>
-    </div>
+    </Refused>
   );
 };
 
@@ -55,7 +56,7 @@ const BuiltIn = ({ id }: { id: string }) => {
   const model = builtIn(id);
   if (!model) return null;
   const price = Object.fromEntries(
-    Object.entries(model.price).map(([name, amount]) => [name, name.endsWith("_x") ? amount : amount / 1e6]),
+    Object.entries(model.price).map(([name, amount]) => [name, name.endsWith("_x") ? amount : toUnits(amount)]),
   );
   const entry: ShownEntry = { price, typical_seconds: model.typicalSeconds, state: model.state, routes: model.routes };
   return (

@@ -7,10 +7,12 @@ import { shownOwnPrice, shownRule } from "../../../catalog/own-price.ts";
 import { shownPrice } from "../../../catalog/prices.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { startOfDays } from "../../../db/ledger-reports.ts";
+import { fromUnits } from "../../../db/ledger.ts";
 import { type Margin, readMargins } from "../../../db/margins.ts";
 import { readRouteHealth } from "../../../db/operator-series.ts";
 import type { Upstreams } from "../../../rpc/console-api.ts";
 import { formatAmount, percentText } from "../../amounts.ts";
+import { withQuery } from "../../list-address.ts";
 import { listPrices } from "../../models/prices.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
@@ -20,15 +22,14 @@ import { kindIcons } from "../../parts/kind-icons.ts";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { DataTable } from "../../parts/table.tsx";
-import { buildQuery } from "../../tasks/search.ts";
 import { adminPage } from "../frame.tsx";
 import { Share } from "../margins.tsx";
 import { type Health, readHealth, soonMs } from "../route-state.ts";
 import { readUpstreams } from "../upstreams.ts";
 import { firstRoute, listUnits } from "./earned.tsx";
 import { makerPath, path } from "./state.ts";
+import { dayMs } from "../../../base/times.ts";
 
-const dayMs = 86_400_000;
 /** The days whose margins and runs the list has. */
 const marginDays = 7;
 
@@ -61,10 +62,7 @@ const losesMoney = (margin: Margin | undefined) => margin !== undefined && margi
 
 const endsSoon = ({ end }: Health) => end !== undefined && end.at < Date.now() + soonMs;
 
-const pathWith = (asked: { show?: Filter | undefined; q?: string | undefined }) => {
-  const query = buildQuery({ ...asked });
-  return query === "" ? path : `${path}?${query}`;
-};
+const pathWith = (asked: { show?: Filter | undefined; q?: string | undefined }) => withQuery(path, { ...asked });
 
 /** What needs attention about a model; nothing while all is well. */
 const ModelState = ({ row: { model, health, margin, failing, isRefused } }: { row: Row }) => {
@@ -122,7 +120,7 @@ const Costs = ({ c, row: { model, upstreams } }: { c: ConsoleContext; row: Row }
   return (
     <>
       {units.map(({ cost }) => (
-        <div>{cost === undefined ? "–" : formatAmount(c, Math.round(cost * 1e6))}</div>
+        <div>{cost === undefined ? "–" : formatAmount(c, fromUnits(cost))}</div>
       ))}
     </>
   );

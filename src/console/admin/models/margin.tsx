@@ -3,8 +3,8 @@
 import { startOfDays } from "../../../db/ledger-reports.ts";
 import { readMargins } from "../../../db/margins.ts";
 import type { ConsoleContext } from "../../context.ts";
+import { nothingHere } from "../../frame.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { notFound } from "../frame.tsx";
 import { MarginChart } from "../margin-chart.tsx";
 import { MarginStats, MarginTable } from "../margins.tsx";
 import { readRevisions } from "./changes.ts";
@@ -24,7 +24,7 @@ export async function showMargin(c: ConsoleContext) {
     readMargins(c.env.DB, range, "route", { model: id }),
     readMargins(c.env.DB, range, "day", { model: id }),
   ]);
-  if (revisions.length === 0 && !builtIn(id)) return notFound(c);
+  if (revisions.length === 0 && !builtIn(id)) return nothingHere(c);
   return modelPage(
     c,
     { id, tab: "margin", revisions },

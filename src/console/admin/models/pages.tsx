@@ -1,14 +1,15 @@
 /** `/console/admin/models`: what is sold, and each model's entry as a form and as JSON, with its check, changes and revisions. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../../context.ts";
+import { readForm } from "../../forms.ts";
 import { Hono } from "hono";
 import { schemaMakers } from "../../../base/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
-import { readForm } from "../../frame.tsx";
+import { nothingHere } from "../../frame.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Note } from "../../parts/note.tsx";
+import { Note, Refused } from "../../parts/note.tsx";
 import { Question } from "../../parts/question.tsx";
-import { adminPage, notFound } from "../frame.tsx";
+import { adminPage } from "../frame.tsx";
 import {
   checkDraft,
   draftFromMaker,
@@ -63,8 +64,7 @@ function rebase(draft: Draft, revisions: Revision[]): Draft {
 const Conflict = ({ c, id, verdict }: { c: ConsoleContext; id: string; verdict: Extract<Verdict, { as: "conflict" }> }) => {
   const { t } = c.var;
   return (
-    <div class="note bad made" role="alert" tabindex={-1} data-focus>
-      <Icon name="bad" />
+    <Refused isApart>
       <div>
         <b>{t("admin_model_conflict", { revision: verdict.revision })}</b>
         <ul>
@@ -76,7 +76,7 @@ const Conflict = ({ c, id, verdict }: { c: ConsoleContext; id: string; verdict: 
         </ul>
         {t("admin_model_conflict_hint")} <a href={pathOf(id)}>{t("admin_model_discard")}</a>
       </div>
-    </div>
+    </Refused>
   );
 };
 
@@ -167,7 +167,7 @@ const show = (view: View) => async (c: ConsoleContext) => {
   const id = idOf(c);
   if (id === undefined) return editorPage(c, view, toDraft("", {}, 0, true), []);
   const revisions = await readRevisions(c, id);
-  if (revisions.length === 0 && !builtIn(id)) return notFound(c);
+  if (revisions.length === 0 && !builtIn(id)) return nothingHere(c);
   // A built-in model whose entry was removed is as built in; another removed model is shown as it was.
   const entry = builtIn(id) ? entryOf(revisions) : newestEntry(revisions);
   const draft = toDraft(id, entry, revisions[0]?.revision ?? 0);
@@ -184,7 +184,7 @@ const submit = (view: View) => async (c: ConsoleContext) => {
   const draft = readDraft(field, id);
   const act = field("act");
   const revisions = id === undefined ? [] : await readRevisions(c, id);
-  if (id !== undefined && revisions.length === 0 && !builtIn(id)) return notFound(c);
+  if (id !== undefined && revisions.length === 0 && !builtIn(id)) return nothingHere(c);
   if (draft.syntax) return editorPage(c, "json", draft, revisions);
   if (act === "fetch") return fetchAgain(c, view, draft, revisions);
   if (act !== "check" && act !== "save") {
@@ -204,7 +204,7 @@ const submit = (view: View) => async (c: ConsoleContext) => {
 async function addFromMaker(c: ConsoleContext) {
   if (c.req.method !== "POST") return makerPage(c, { maker: schemaMakers[0], model: "" });
   const field = await readForm(c);
-  const asked = { maker: field("maker"), model: field("model").trim() };
+  const asked = { maker: field("maker"), model: field("model") };
   const found = await draftFromMaker(c, asked);
   return "problems" in found ? makerPage(c, asked, found.problems) : editorPage(c, "json", toDraft(found.id, found.entry, 0, true), []);
 }
@@ -233,7 +233,7 @@ async function remove(c: ConsoleContext) {
   const { t } = c.var;
   const id = c.req.param("id") ?? "";
   const [newest] = await readRevisions(c, id);
-  if (newest?.removed !== 0) return notFound(c);
+  if (newest?.removed !== 0) return nothingHere(c);
   const ask = (base: number, problem?: string) =>
     adminPage(
       c,
