@@ -92,7 +92,7 @@ export async function createAccount(c: AppContext): Promise<Response> {
 
 export async function listAccounts(c: AppContext): Promise<Response> {
   const { email, ...page } = readQuery(c, accountsQuery);
-  await requireRow(page.after, (id) => accounts.findRow(c.env.DB, id));
+  await requireRow(page.after, (id) => accounts.hasAccount(c.env.DB, id));
   if (email !== undefined) {
     const account = await accounts.accountByEmail(c.env.DB, email);
     return answer(c, toList(account ? [await accountView(c, account)] : [], false));
@@ -181,8 +181,8 @@ export async function deleteKey(c: AppContext, id: string): Promise<Response> {
 export async function reconcile(c: AppContext): Promise<Response> {
   await readNoBody(c);
   const which = readQuery(c, reconcileQuery);
-  await requireRow(which.after, (place) => accounts.findRow(c.env.DB, place.replace(/\..*/, "")));
-  if (which.account && !(await accounts.findRow(c.env.DB, which.account))) throw new ApiError("not_found");
+  await requireRow(which.after, (place) => accounts.hasAccount(c.env.DB, place.replace(/\..*/, "")));
+  if (which.account && !(await accounts.hasAccount(c.env.DB, which.account))) throw new ApiError("not_found");
   return answer(c, {
     object: "reconciliation",
     ...(await operationsWorker(c).reconcile(new Objects(c.env), { ...which, by: operator(c) })),

@@ -5,6 +5,7 @@ import { forgetCallers } from "./callers.ts";
 import { type Announcer, changeKeys } from "./account-changes.ts";
 import { openWallet, toUnits } from "./ledger.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
+import { hasRow, queryIds, queryRows } from "./query.ts";
 
 const invitationMs = 7 * 86_400_000;
 
@@ -57,42 +58,37 @@ export async function createAccount(
 export const accountById = (db: D1Database, id: string) =>
   db.prepare(`SELECT ${accountColumns} FROM account WHERE id = ?1 AND erased_at IS NULL`).bind(id).first<Account>();
 
-/** The row of an account, also if it is erased; null if it does not exist. A walk over all accounts continues from erased ones too. */
-export const findRow = (db: D1Database, id: string) => db.prepare("SELECT id FROM account WHERE id = ?1").bind(id).first();
+/** True also for an erased account: a walk over all accounts continues from it too. */
+export const hasAccount = (db: D1Database, id: string): Promise<boolean> => hasRow(db, "SELECT 1 FROM account WHERE id = ?1", [id]);
 
 /** True if the account's quota is unlimited: a payment or a code would add nothing. */
-export const isUnlimited = async (db: D1Database, id: string): Promise<boolean> =>
-  (await db.prepare("SELECT 1 FROM wallet WHERE id = ?1 AND quota IS NULL").bind(id).first()) !== null;
+export const isUnlimited = (db: D1Database, id: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM wallet WHERE id = ?1 AND quota IS NULL", [id]);
 
 export const accountByEmail = (db: D1Database, email: string) =>
   db.prepare(`SELECT ${accountColumns} FROM account WHERE email = ?1`).bind(email.toLowerCase()).first<Account>();
 
 /** A page of accounts in the order of their ids. */
-export const listAccounts = async (db: D1Database, page: { limit: number; after?: string | undefined }) =>
-  (
-    await db
-      .prepare(`SELECT ${accountColumns} FROM account WHERE id > ?1 AND erased_at IS NULL ORDER BY id LIMIT ?2`)
-      .bind(page.after ?? "", page.limit)
-      .run<Account>()
-  ).results;
+export const listAccounts = (db: D1Database, page: { limit: number; after?: string | undefined }) =>
+  queryRows<Account>(db, `SELECT ${accountColumns} FROM account WHERE id > ?1 AND erased_at IS NULL ORDER BY id LIMIT ?2`, [
+    page.after ?? "",
+    page.limit,
+  ]);
 
 /**
  * A page of the accounts that have `text` in their e-mail address or name, or as their id, in the order of their addresses, after the
  * account `after`. ASCII letters match in any case. Scans accounts until the page is full.
  */
-export const searchAccounts = async (db: D1Database, text: string, page: { limit: number; after?: string | undefined }) =>
-  (
-    await db
-      // instr instead of LIKE: nothing in the text is a wildcard, and D1 refuses long patterns.
-      .prepare(
-        `SELECT ${accountColumns} FROM account
-         WHERE erased_at IS NULL AND (?1 = id OR instr(email, lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
-           AND (?2 IS NULL OR email > (SELECT email FROM account WHERE id = ?2))
-         ORDER BY email LIMIT ?3`,
-      )
-      .bind(text, page.after ?? null, page.limit)
-      .run<Account>()
-  ).results;
+export const searchAccounts = (db: D1Database, text: string, page: { limit: number; after?: string | undefined }) =>
+  queryRows<Account>(
+    db,
+    // instr instead of LIKE: nothing in the text is a wildcard, and D1 refuses long patterns.
+    `SELECT ${accountColumns} FROM account
+      WHERE erased_at IS NULL AND (?1 = id OR instr(email, lower(?1)) > 0 OR instr(lower(name), lower(?1)) > 0)
+        AND (?2 IS NULL OR email > (SELECT email FROM account WHERE id = ?2))
+      ORDER BY email LIMIT ?3`,
+    [text, page.after ?? null, page.limit],
+  );
 
 /** Grants or removes the admin role, effective from the account's next request. */
 export async function setAdmin(db: D1Database, announcer: Announcer, by: Actor, id: string, admin: boolean): Promise<void> {
@@ -110,10 +106,8 @@ export async function setDisabled(db: D1Database, announcer: Announcer, by: Acto
 }
 
 /** The ids of accounts after this one, in their order, erased ones included. */
-export const nextAccounts = async (db: D1Database, after: string, limit: number) =>
-  (await db.prepare("SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2").bind(after, limit).run<{ id: string }>()).results.map(
-    ({ id }) => id,
-  );
+export const nextAccounts = (db: D1Database, after: string, limit: number) =>
+  queryIds(db, "SELECT id FROM account WHERE id > ?1 ORDER BY id LIMIT ?2", [after, limit]);
 
 /**
  * The next accounts in the order of their ids, and which of them may have open tasks. Reads `limit` accounts and their wallets; at most
@@ -124,21 +118,20 @@ export async function nextBusyAccounts(
   after: string,
   { limit, busyLimit }: { limit: number; busyLimit: number },
 ): Promise<{ busy: string[]; last: string | undefined }> {
-  const { results } = await db
-    .prepare(
-      `SELECT a.id, w.granted > 0 AS isBusy FROM account a CROSS JOIN wallet w ON w.id = a.id
-       WHERE a.id > ?1 ORDER BY a.id LIMIT ?2`,
-    )
-    .bind(after, limit)
-    .run<{ id: string; isBusy: 0 | 1 }>();
-  const busy = results.filter(({ isBusy }) => isBusy === 1).map(({ id }) => id);
+  const rows = await queryRows<{ id: string; isBusy: 0 | 1 }>(
+    db,
+    `SELECT a.id, w.granted > 0 AS isBusy FROM account a CROSS JOIN wallet w ON w.id = a.id
+      WHERE a.id > ?1 ORDER BY a.id LIMIT ?2`,
+    [after, limit],
+  );
+  const busy = rows.filter(({ isBusy }) => isBusy === 1).map(({ id }) => id);
   if (busy.length > busyLimit) return { busy: busy.slice(0, busyLimit), last: busy[busyLimit - 1] };
-  return { busy, last: results.length === limit ? results.at(-1)?.id : undefined };
+  return { busy, last: rows.length === limit ? rows.at(-1)?.id : undefined };
 }
 
 /** Accounts whose wallet objects have granted amounts. Reads each wallet: for operators, not for requests. */
-export const listGrantedAccounts = async (db: D1Database, limit: number): Promise<string[]> =>
-  (await db.prepare("SELECT id FROM wallet WHERE granted > 0 LIMIT ?1").bind(limit).run<{ id: string }>()).results.map(({ id }) => id);
+export const listGrantedAccounts = (db: D1Database, limit: number): Promise<string[]> =>
+  queryIds(db, "SELECT id FROM wallet WHERE granted > 0 LIMIT ?1", [limit]);
 
 /** Invites a user to an account for a week. The token is returned only here. */
 export async function invite(db: D1Database, by: Actor, accountId: string): Promise<{ token: string; expiresAt: number }> {

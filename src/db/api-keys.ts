@@ -6,6 +6,7 @@ import { type Announcer, changeKeys } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
 import { openWallet } from "./ledger.ts";
 import { toSeconds } from "../base/times.ts";
+import { queryRow, queryRows } from "./query.ts";
 
 export interface ApiKey {
   id: string;
@@ -96,16 +97,16 @@ export async function createKey(
 /** An account's keys that are not deleted, oldest first. */
 export const listKeys = async (db: D1Database, accountId: string) =>
   (
-    await db
-      .prepare(`SELECT ${keyColumns} FROM api_key WHERE account_id = ?1 AND deleted_at IS NULL ORDER BY created_at, id`)
-      .bind(accountId)
-      .run<KeyRow>()
-  ).results.map(toKey);
+    await queryRows<KeyRow>(db, `SELECT ${keyColumns} FROM api_key WHERE account_id = ?1 AND deleted_at IS NULL ORDER BY created_at, id`, [
+      accountId,
+    ])
+  ).map(toKey);
 
 /** A key by its id or by its digest, unless it is deleted. */
 export async function findKey(db: D1Database, idOrHash: string): Promise<ApiKey | undefined> {
-  const statement = db.prepare(`SELECT ${keyColumns} FROM api_key WHERE (id = ?1 OR hash = ?1) AND deleted_at IS NULL`);
-  const row = await statement.bind(idOrHash).first<KeyRow>();
+  const row = await queryRow<KeyRow>(db, `SELECT ${keyColumns} FROM api_key WHERE (id = ?1 OR hash = ?1) AND deleted_at IS NULL`, [
+    idOrHash,
+  ]);
   return row ? toKey(row) : undefined;
 }
 
@@ -234,9 +235,6 @@ export async function changeKey(
 
 /** The names of all keys that the account ever had, by their ids. */
 export async function keyNames(db: D1Database, accountId: string): Promise<Map<string, string>> {
-  const { results } = await db
-    .prepare("SELECT id, name FROM api_key WHERE account_id = ?1")
-    .bind(accountId)
-    .run<{ id: string; name: string }>();
-  return new Map(results.map(({ id, name }) => [id, name]));
+  const rows = await queryRows<{ id: string; name: string }>(db, "SELECT id, name FROM api_key WHERE account_id = ?1", [accountId]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }

@@ -2,6 +2,7 @@
 
 import { selectedFields, type SettledEntry } from "./grants.ts";
 import { ofAccount } from "./ledger.ts";
+import { execute, queryRows } from "./query.ts";
 import { parseAttempts } from "./settled-sums.ts";
 
 /** A settled entry as the archive keeps it; `keyId` is the wallet of the key that paid. Amounts in millionths, times in milliseconds. */
@@ -77,21 +78,21 @@ export async function readDue(db: D1Database, accountId: string, cutoff: number,
   const side = (isChat: 0 | 1) =>
     `SELECT * FROM (SELECT ${selectedFields} FROM entry INDEXED BY entry_by_account
        WHERE ${ofAccount()} AND (kind = 'chat') = ${isChat} AND at < ?2 AND closed_at < ?2 ORDER BY at, task_id LIMIT ?3)`;
-  const { results } = await db
-    .prepare(`SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`)
-    .bind(accountId, cutoff, limit)
-    .run<Omit<ArchivedEntry, "attempts"> & { attempts: string | null }>();
-  const [first, last] = [results[0], results.at(-1)];
+  const rows = await queryRows<Omit<ArchivedEntry, "attempts"> & { attempts: string | null }>(
+    db,
+    `SELECT * FROM (${side(0)} UNION ALL ${side(1)}) ORDER BY at, taskId LIMIT ?3`,
+    [accountId, cutoff, limit],
+  );
+  const [first, last] = [rows[0], rows.at(-1)];
   if (!first || !last) return [];
-  const { results: names } = await db
-    .prepare(
-      `SELECT task_id AS taskId, reference FROM task_reference
-       WHERE account_id = ?1 AND at BETWEEN ?2 AND ?3 AND task_id IN (SELECT value FROM json_each(?4))`,
-    )
-    .bind(accountId, first.at - slackMs, last.at + slackMs, JSON.stringify(results.map(({ taskId }) => taskId)))
-    .run<{ taskId: string; reference: string }>();
+  const names = await queryRows<{ taskId: string; reference: string }>(
+    db,
+    `SELECT task_id AS taskId, reference FROM task_reference
+      WHERE account_id = ?1 AND at BETWEEN ?2 AND ?3 AND task_id IN (SELECT value FROM json_each(?4))`,
+    [accountId, first.at - slackMs, last.at + slackMs, JSON.stringify(rows.map(({ taskId }) => taskId))],
+  );
   const references = new Map(names.map(({ taskId, reference }) => [taskId, reference]));
-  return results.map(({ attempts, ...entry }) => {
+  return rows.map(({ attempts, ...entry }) => {
     const reference = references.get(entry.taskId);
     return {
       ...entry,
@@ -162,34 +163,25 @@ export async function moveEntries(
 }
 
 /** Parts in their order after this one: those of all accounts, or of one. */
-export const listParts = async (
+export const listParts = (
   db: D1Database,
   after: Pick<ArchivePart, "accountId" | "month" | "part">,
   limit: number,
 ): Promise<ArchivePart[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT ${partColumns} FROM archive_part WHERE (account_id, month, part) > (?1, ?2, ?3) ORDER BY account_id, month, part LIMIT ?4`,
-      )
-      .bind(after.accountId, after.month, after.part, limit)
-      .run<ArchivePart>()
-  ).results;
+  queryRows(
+    db,
+    `SELECT ${partColumns} FROM archive_part WHERE (account_id, month, part) > (?1, ?2, ?3) ORDER BY account_id, month, part LIMIT ?4`,
+    [after.accountId, after.month, after.part, limit],
+  );
 
 /** The current rows of those of these parts that exist. */
-export const findParts = async (
-  db: D1Database,
-  parts: readonly Pick<ArchivePart, "accountId" | "month" | "part">[],
-): Promise<ArchivePart[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT ${partColumns} FROM json_each(?1) CROSS JOIN archive_part
-         ON account_id = value ->> 0 AND month = value ->> 1 AND part = value ->> 2`,
-      )
-      .bind(JSON.stringify(parts.map(({ accountId, month, part }) => [accountId, month, part])))
-      .run<ArchivePart>()
-  ).results;
+export const findParts = (db: D1Database, parts: readonly Pick<ArchivePart, "accountId" | "month" | "part">[]): Promise<ArchivePart[]> =>
+  queryRows(
+    db,
+    `SELECT ${partColumns} FROM json_each(?1) CROSS JOIN archive_part
+      ON account_id = value ->> 0 AND month = value ->> 1 AND part = value ->> 2`,
+    [JSON.stringify(parts.map(({ accountId, month, part }) => [accountId, month, part]))],
+  );
 
 /** The account's parts of these months (first milliseconds) with entries in a range of time, those with the latest entries first. */
 export const partsIn = (
@@ -210,30 +202,24 @@ export const partsIn = (
  * The account's newest parts, which may contain an entry that D1 does not have; empty if D1 has an entry of this task, of whichever
  * account.
  */
-export const partsToSearch = async (db: D1Database, accountId: string, taskId: string, limit: number): Promise<ArchivePart[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?2)
-         ORDER BY month DESC, part DESC LIMIT ?3`,
-      )
-      .bind(accountId, taskId, limit)
-      .run<ArchivePart>()
-  ).results;
+export const partsToSearch = (db: D1Database, accountId: string, taskId: string, limit: number): Promise<ArchivePart[]> =>
+  queryRows(
+    db,
+    `SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND NOT EXISTS (SELECT 1 FROM entry WHERE task_id = ?2)
+      ORDER BY month DESC, part DESC LIMIT ?3`,
+    [accountId, taskId, limit],
+  );
 
 /** Some of the account's parts that have references. */
-export const partsWithReferences = async (db: D1Database, accountId: string, limit: number): Promise<ArchivePart[]> =>
-  (
-    await db
-      .prepare(`SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND referenced > 0 LIMIT ?2`)
-      .bind(accountId, limit)
-      .run<ArchivePart>()
-  ).results;
+export const partsWithReferences = (db: D1Database, accountId: string, limit: number): Promise<ArchivePart[]> =>
+  queryRows(db, `SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND referenced > 0 LIMIT ?2`, [accountId, limit]);
 
 /** Replaces the file of a part whose references were removed. No effect if the part has changed since it was read. */
-export const replaceFile = async (db: D1Database, { accountId, month, part, file }: ArchivePart, before: string): Promise<void> => {
-  await db
-    .prepare("UPDATE archive_part SET file = ?4, referenced = 0 WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?5")
-    .bind(accountId, month, part, file, before)
-    .run();
-};
+export const replaceFile = (db: D1Database, { accountId, month, part, file }: ArchivePart, before: string): Promise<void> =>
+  execute(db, "UPDATE archive_part SET file = ?4, referenced = 0 WHERE account_id = ?1 AND month = ?2 AND part = ?3 AND file = ?5", [
+    accountId,
+    month,
+    part,
+    file,
+    before,
+  ]);

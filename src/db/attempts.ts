@@ -1,5 +1,7 @@
 /** Counted attempts in D1, by network and kind of attempt. */
 
+import { execute } from "./query.ts";
+
 export interface AttemptRule {
   /** Seconds without an attempt after which the count restarts. */
   window: number;
@@ -25,14 +27,13 @@ export async function countAttempt(db: D1Database, key: string, { window, max }:
     .first<{ id: string; count: number }>();
   // A known key whose window has ended: also deletes expired rows of other keys, more than its attempts add.
   if (row && row.id !== id && row.count === 1)
-    await db
-      .prepare("DELETE FROM auth_rate_limit WHERE id IN (SELECT id FROM auth_rate_limit WHERE lastRequest < ?1 LIMIT 100)")
-      .bind(now - keptMs)
-      .run();
+    await execute(db, "DELETE FROM auth_rate_limit WHERE id IN (SELECT id FROM auth_rate_limit WHERE lastRequest < ?1 LIMIT 100)", [
+      now - keptMs,
+    ]);
   return row !== null;
 }
 
 /** Removes one counted attempt after a success. Other attempts under the key stay counted, so that a success with one account does not hide guesses at another. */
 export async function forgiveAttempt(db: D1Database, key: string): Promise<void> {
-  await db.prepare("UPDATE auth_rate_limit SET count = count - 1 WHERE key = ?1 AND count > 0").bind(key).run();
+  await execute(db, "UPDATE auth_rate_limit SET count = count - 1 WHERE key = ?1 AND count > 0", [key]);
 }

@@ -2,6 +2,7 @@
 
 import type { ActName } from "../base/acts.ts";
 import { newId } from "../base/ids.ts";
+import { execute, queryRow, queryRows } from "./query.ts";
 
 /** Who acts: a user of the console, a key, the operator by the admin API, or a part of the product (`id` is its name: "stripe"). */
 export interface Actor {
@@ -96,22 +97,21 @@ export async function listAuditLog(
   { acts: chosen, actor, since = 0, until = Number.MAX_SAFE_INTEGER }: AuditFilter,
   page: { limit: number; after?: AuditPlace | undefined },
 ): Promise<AuditRow[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT l.id, l.at, l.act, l.actor, l.actor_id AS actorId, l.address, l.target, l.before, l.after,
-         coalesce(u.email, k.name) AS actorName, coalesce(v.email, t.name, w.email) AS targetName, m.id AS targetMember
-       FROM audit_log l
-       LEFT JOIN auth_user u ON l.actor = 'user' AND u.id = l.actor_id
-       LEFT JOIN api_key k ON l.actor = 'key' AND k.id = l.actor_id
-       LEFT JOIN auth_user v ON v.id = l.target
-       LEFT JOIN api_key t ON t.id = l.target AND t.account_id = l.account_id
-       LEFT JOIN membership m ON m.account_id = l.account_id AND (m.id = l.target OR m.user_id = l.target)
-       LEFT JOIN auth_user w ON w.id = m.user_id
-       WHERE l.account_id = ?1 AND l.at >= ?2 AND l.at < ?3 AND (?4 IS NULL OR l.act IN (SELECT value FROM json_each(?4)))
-         AND (?5 IS NULL OR l.actor_id = ?5) AND (?6 IS NULL OR (l.at, l.id) < (?6, ?7))
-       ORDER BY l.at DESC, l.id DESC LIMIT ?8`,
-    )
-    .bind(
+  const rows = await queryRows<StoredRow>(
+    db,
+    `SELECT l.id, l.at, l.act, l.actor, l.actor_id AS actorId, l.address, l.target, l.before, l.after,
+        coalesce(u.email, k.name) AS actorName, coalesce(v.email, t.name, w.email) AS targetName, m.id AS targetMember
+      FROM audit_log l
+      LEFT JOIN auth_user u ON l.actor = 'user' AND u.id = l.actor_id
+      LEFT JOIN api_key k ON l.actor = 'key' AND k.id = l.actor_id
+      LEFT JOIN auth_user v ON v.id = l.target
+      LEFT JOIN api_key t ON t.id = l.target AND t.account_id = l.account_id
+      LEFT JOIN membership m ON m.account_id = l.account_id AND (m.id = l.target OR m.user_id = l.target)
+      LEFT JOIN auth_user w ON w.id = m.user_id
+      WHERE l.account_id = ?1 AND l.at >= ?2 AND l.at < ?3 AND (?4 IS NULL OR l.act IN (SELECT value FROM json_each(?4)))
+        AND (?5 IS NULL OR l.actor_id = ?5) AND (?6 IS NULL OR (l.at, l.id) < (?6, ?7))
+      ORDER BY l.at DESC, l.id DESC LIMIT ?8`,
+    [
       accountId,
       since,
       until,
@@ -120,27 +120,25 @@ export async function listAuditLog(
       page.after?.at ?? null,
       page.after?.id ?? null,
       page.limit,
-    )
-    .run<StoredRow>();
+    ],
+  );
   const read = (json: string | null) => (json === null ? null : (JSON.parse(json) as Facts));
-  return results.map((row) => ({ ...row, before: read(row.before), after: read(row.after) }));
+  return rows.map((row) => ({ ...row, before: read(row.before), after: read(row.after) }));
 }
 
 /** The place of a row of the account; undefined if there is none of this id. */
-export const findAuditPlace = async (db: D1Database, accountId: string, id: string): Promise<AuditPlace | undefined> =>
-  (await db.prepare("SELECT at, id FROM audit_log WHERE account_id = ?1 AND id = ?2").bind(accountId, id).first<AuditPlace>()) ?? undefined;
+export const findAuditPlace = (db: D1Database, accountId: string, id: string): Promise<AuditPlace | undefined> =>
+  queryRow(db, "SELECT at, id FROM audit_log WHERE account_id = ?1 AND id = ?2", [accountId, id]);
 
 /** Removes the rows of an account that is erased: they name people, addresses and buckets. */
 export const eraseAuditLog = (db: D1Database, accountId: string): D1PreparedStatement =>
   db.prepare("DELETE FROM audit_log WHERE account_id = ?1").bind(accountId);
 
 /** Removes at most `limit` rows that are older than `before` (milliseconds), the oldest first. */
-export const pruneAuditLog = async (db: D1Database, before: number, limit: number): Promise<void> => {
-  await db
-    .prepare(
-      `DELETE FROM audit_log WHERE (account_id, at, id) IN (
-         SELECT account_id, at, id FROM audit_log INDEXED BY audit_log_by_time WHERE at < ?1 ORDER BY at LIMIT ?2)`,
-    )
-    .bind(before, limit)
-    .run();
-};
+export const pruneAuditLog = (db: D1Database, before: number, limit: number): Promise<void> =>
+  execute(
+    db,
+    `DELETE FROM audit_log WHERE (account_id, at, id) IN (
+      SELECT account_id, at, id FROM audit_log INDEXED BY audit_log_by_time WHERE at < ?1 ORDER BY at LIMIT ?2)`,
+    [before, limit],
+  );

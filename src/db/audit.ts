@@ -1,6 +1,6 @@
 /** The audit: compares each wallet with its entries, in slices of few rows, with a checkpoint from which the next call continues. */
 
-import { nextAccounts } from "./accounts.ts";
+import { hasAccount, nextAccounts } from "./accounts.ts";
 import { compare, type Drift, advance, newWalk, readSlice, type Walk } from "./audit-slice.ts";
 import { readJob, writeJob } from "./jobs.ts";
 
@@ -57,8 +57,7 @@ export async function audit(db: D1Database, wallets: WalletAuditor, accountId?: 
   const stored = accountId === undefined ? await readJob<State>(db, "audit") : undefined;
   const state = stored && !stored.isComplete ? stored : newState(stored);
   if (accountId !== undefined) {
-    const found = await db.prepare("SELECT id FROM account WHERE id = ?1").bind(accountId).first();
-    if (found) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, state.walk, wallets);
+    if (await hasAccount(db, accountId)) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, state.walk, wallets);
     return toAudit({ ...state, isComplete: true });
   }
   let slices = maxSlices;

@@ -2,6 +2,7 @@
 
 import { hasRoom } from "./files.ts";
 import { isOwn, type Owner, toWallets } from "./callers.ts";
+import { execute, hasRow, queryIds, queryRows } from "./query.ts";
 
 export interface BatchRow {
   accountId: string;
@@ -38,41 +39,31 @@ export async function insertBatch(
 }
 
 /** The batch's object exists. */
-export const noteBatchBegun = async (db: D1Database, accountId: string, id: string): Promise<void> => {
-  await db.prepare("UPDATE batch SET begins_at = NULL WHERE account_id = ?1 AND id = ?2").bind(accountId, id).run();
-};
+export const noteBatchBegun = (db: D1Database, accountId: string, id: string): Promise<void> =>
+  execute(db, "UPDATE batch SET begins_at = NULL WHERE account_id = ?1 AND id = ?2", [accountId, id]);
 
 /** Some batches that were listed before this time and whose objects may not exist. */
-export const unbegunBatches = async (db: D1Database, before: number, limit: number): Promise<Pick<BatchRow, "accountId" | "id">[]> =>
-  (
-    await db
-      .prepare("SELECT account_id AS accountId, id FROM batch WHERE begins_at < ?1 ORDER BY begins_at LIMIT ?2")
-      .bind(before, limit)
-      .run<Pick<BatchRow, "accountId" | "id">>()
-  ).results;
+export const unbegunBatches = (db: D1Database, before: number, limit: number): Promise<Pick<BatchRow, "accountId" | "id">[]> =>
+  queryRows(db, "SELECT account_id AS accountId, id FROM batch WHERE begins_at < ?1 ORDER BY begins_at LIMIT ?2", [before, limit]);
 
-export const deleteBatch = async (db: D1Database, accountId: string, id: string): Promise<void> => {
-  await db.prepare("DELETE FROM batch WHERE account_id = ?1 AND id = ?2").bind(accountId, id).run();
-};
+export const deleteBatch = (db: D1Database, accountId: string, id: string): Promise<void> =>
+  execute(db, "DELETE FROM batch WHERE account_id = ?1 AND id = ?2", [accountId, id]);
 
 /** A page of the ids of the owner's batches, newest first, after the batch `after`. */
-export const listBatches = async (
+export const listBatches = (
   db: D1Database,
   owner: Owner,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<string[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT id FROM batch WHERE account_id = ?1
-           AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM batch WHERE account_id = ?1 AND id = ?2))
-           AND ${isOwn("?4")}
-         ORDER BY created_at DESC, id DESC LIMIT ?3`,
-      )
-      .bind(owner.accountId, after ?? null, limit, toWallets(owner))
-      .run<{ id: string }>()
-  ).results.map(({ id }) => id);
+  queryIds(
+    db,
+    `SELECT id FROM batch WHERE account_id = ?1
+        AND (?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM batch WHERE account_id = ?1 AND id = ?2))
+        AND ${isOwn("?4")}
+      ORDER BY created_at DESC, id DESC LIMIT ?3`,
+    [owner.accountId, after ?? null, limit, toWallets(owner)],
+  );
 
 /** True if the account's list has this batch. */
-export const hasBatch = async (db: D1Database, accountId: string, id: string): Promise<boolean> =>
-  (await db.prepare("SELECT 1 FROM batch WHERE account_id = ?1 AND id = ?2").bind(accountId, id).first()) !== null;
+export const hasBatch = (db: D1Database, accountId: string, id: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM batch WHERE account_id = ?1 AND id = ?2", [accountId, id]);

@@ -4,6 +4,7 @@ import { isWellFormedKey, sha256Hex } from "../base/ids.ts";
 import type { Role } from "../base/roles.ts";
 import { parseRow, rowAsJson, type WalletRow } from "./grants.ts";
 import { noteRevision, selectRevision } from "./models.ts";
+import { queryIds } from "./query.ts";
 
 /** The limits of a key; a missing field means no limit. */
 export interface KeyScope {
@@ -192,13 +193,8 @@ async function readKey({ DB, WALLETS }: KeyBindings, column: KeyColumn, value: s
 }
 
 /** The wallets of all keys that a member ever had: whose tasks and usage are the member's own. */
-export const listOwnWallets = async (db: D1Database, accountId: string, userId: string): Promise<string[]> =>
-  (
-    await db
-      .prepare("SELECT DISTINCT coalesce(wallet_id, id) AS id FROM api_key WHERE account_id = ?1 AND owner_id = ?2")
-      .bind(accountId, userId)
-      .run<{ id: string }>()
-  ).results.map(({ id }) => id);
+export const listOwnWallets = (db: D1Database, accountId: string, userId: string): Promise<string[]> =>
+  queryIds(db, "SELECT DISTINCT coalesce(wallet_id, id) AS id FROM api_key WHERE account_id = ?1 AND owner_id = ?2", [accountId, userId]);
 
 type ToValue = () => Promise<string> | string;
 

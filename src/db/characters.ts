@@ -1,5 +1,7 @@
 /** Characters in D1: those that an account can mention in its prompts. */
 
+import { execute, hasRow, queryRows } from "./query.ts";
+
 export interface Character {
   id: string;
   accountId: string;
@@ -32,33 +34,33 @@ const fields = Object.keys(columns) as (keyof Character)[];
 const characterColumns = fields.map((field) => `${columns[field]} AS ${field}`).join();
 
 /** True if the account has deleted the character. */
-export const isCharacterDeleted = async (db: D1Database, id: string): Promise<boolean> =>
-  (await db.prepare("SELECT 1 FROM character WHERE id = ?1 AND deleted_at IS NOT NULL").bind(id).first()) !== null;
+export const isCharacterDeleted = (db: D1Database, id: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM character WHERE id = ?1 AND deleted_at IS NOT NULL", [id]);
 
 /** Stores a character. A repeat changes nothing, also if the character has been deleted since. */
-export const insertCharacter = (db: D1Database, character: Character): Promise<unknown> =>
-  db
-    .prepare(`INSERT INTO character (${Object.values(columns).join()}) VALUES (${fields.map(() => "?").join()}) ON CONFLICT DO NOTHING`)
-    .bind(...fields.map((field) => character[field]))
-    .run();
+export const insertCharacter = (db: D1Database, character: Character): Promise<void> =>
+  execute(
+    db,
+    `INSERT INTO character (${Object.values(columns).join()}) VALUES (${fields.map(() => "?").join()}) ON CONFLICT DO NOTHING`,
+    fields.map((field) => character[field]),
+  );
 
-/** The statement for the account's characters that meet a condition on further values (?2, ...). */
-const select = (db: D1Database, accountId: string, condition: string, ...values: unknown[]) =>
-  db
-    .prepare(`SELECT ${characterColumns} FROM character WHERE account_id = ?1 AND deleted_at IS NULL AND ${condition}`)
-    .bind(accountId, ...values);
-
-const readAll = async (statement: D1PreparedStatement): Promise<Character[]> => (await statement.run<Character>()).results;
+/** The account's characters that meet a condition on further values (?2, ...). */
+const select = (db: D1Database, accountId: string, condition: string, ...values: unknown[]): Promise<Character[]> =>
+  queryRows(db, `SELECT ${characterColumns} FROM character WHERE account_id = ?1 AND deleted_at IS NULL AND ${condition}`, [
+    accountId,
+    ...values,
+  ]);
 
 /** A page of an account's characters, newest first, after the character `after`. */
 export const listCharacters = (db: D1Database, accountId: string, { limit, after }: { limit: number; after?: string | undefined }) => {
   const isAfter = "(?2 IS NULL OR (created_at, id) < (SELECT created_at, id FROM character WHERE id = ?2 AND account_id = ?1))";
-  return readAll(select(db, accountId, `${isAfter} ORDER BY created_at DESC, id DESC LIMIT ?3`, after ?? null, limit));
+  return select(db, accountId, `${isAfter} ORDER BY created_at DESC, id DESC LIMIT ?3`, after ?? null, limit);
 };
 
 /** The account's characters with one of these values in a column, oldest first. */
 const charactersWith = (db: D1Database, accountId: string, column: "id" | "username", values: string[]) =>
-  readAll(select(db, accountId, `${column} IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`, JSON.stringify(values)));
+  select(db, accountId, `${column} IN (SELECT value FROM json_each(?2)) ORDER BY created_at, id`, JSON.stringify(values));
 
 /** The newest of an account's characters for each of these usernames. */
 export const charactersNamed = async (db: D1Database, accountId: string, usernames: string[]): Promise<Character[]> => {
@@ -70,9 +72,8 @@ export const charactersNamed = async (db: D1Database, accountId: string, usernam
 export const charactersWithIds = (db: D1Database, accountId: string, ids: string[]): Promise<Character[]> =>
   charactersWith(db, accountId, "id", ids);
 
-/** The account's character of this id, or null. */
-export const characterById = (db: D1Database, accountId: string, id: string): Promise<Character | null> =>
-  select(db, accountId, "id = ?2", id).first<Character>();
+export const characterById = async (db: D1Database, accountId: string, id: string): Promise<Character | undefined> =>
+  (await select(db, accountId, "id = ?2", id))[0];
 
 export const deleteCharacter = (db: D1Database, accountId: string, id: string) =>
   db

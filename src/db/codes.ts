@@ -3,6 +3,7 @@
 import { newId, sha256Hex } from "../base/ids.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { toUnits } from "./ledger.ts";
+import { execute, queryRows } from "./query.ts";
 
 export interface Code {
   id: string;
@@ -67,21 +68,19 @@ export const findCodeByHash = (db: D1Database, hash: string) =>
   db.prepare(`SELECT ${columns} FROM code WHERE hash = ?1`).bind(hash).first<Code>();
 
 /** A page of codes in the order of their ids, of one series or of all. */
-export const listCodes = async (
+export const listCodes = (
   db: D1Database,
   { limit, after = "", series }: { limit: number; after?: string | undefined; series?: string | undefined },
 ): Promise<Code[]> =>
-  (
-    await db
-      .prepare(`SELECT ${columns} FROM code WHERE id > ?1 AND (?2 IS NULL OR series = ?2) ORDER BY id LIMIT ?3`)
-      .bind(after, series ?? null, limit)
-      .run<Code>()
-  ).results;
+  queryRows(db, `SELECT ${columns} FROM code WHERE id > ?1 AND (?2 IS NULL OR series = ?2) ORDER BY id LIMIT ?3`, [
+    after,
+    series ?? null,
+    limit,
+  ]);
 
 /** Notes that the account has redeemed the code. */
-export const setRedeemed = async (db: D1Database, id: string, accountId: string, at: number): Promise<void> => {
-  await db.prepare("UPDATE code SET redeemed_by = ?2, redeemed_at = coalesce(redeemed_at, ?3) WHERE id = ?1").bind(id, accountId, at).run();
-};
+export const setRedeemed = (db: D1Database, id: string, accountId: string, at: number): Promise<void> =>
+  execute(db, "UPDATE code SET redeemed_by = ?2, redeemed_at = coalesce(redeemed_at, ?3) WHERE id = ?1", [id, accountId, at]);
 
 /** Notes that the codes cannot be redeemed any more. */
 export const setRevoked = async (db: D1Database, ids: string[], at: number, by: Actor): Promise<void> => {

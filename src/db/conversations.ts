@@ -1,5 +1,7 @@
 /** Conversations on the console's chat page in D1: a user's own, in one account, the newest kept. */
 
+import { execute, hasRow, queryRows } from "./query.ts";
+
 /** A conversation. `at` is the time of its last change in milliseconds, and its revision. */
 export interface ConversationRow {
   id: string;
@@ -20,13 +22,12 @@ const maxConversations = 200;
 const maxBytes = 10 * 1024 * 1024;
 
 /** The titles, the last changed first. */
-export const listConversations = async (db: D1Database, { accountId, userId }: Owner): Promise<Omit<ConversationRow, "turns">[]> =>
-  (
-    await db
-      .prepare(`SELECT id, title, at FROM conversation WHERE account_id = ?1 AND user_id = ?2 ORDER BY at DESC LIMIT ${maxConversations}`)
-      .bind(accountId, userId)
-      .run<Omit<ConversationRow, "turns">>()
-  ).results;
+export const listConversations = (db: D1Database, { accountId, userId }: Owner): Promise<Omit<ConversationRow, "turns">[]> =>
+  queryRows(
+    db,
+    `SELECT id, title, at FROM conversation WHERE account_id = ?1 AND user_id = ?2 ORDER BY at DESC LIMIT ${maxConversations}`,
+    [accountId, userId],
+  );
 
 export const findConversation = (db: D1Database, { accountId, userId }: Owner, id: string): Promise<ConversationRow | null> =>
   db
@@ -71,20 +72,12 @@ export async function updateConversation(
   return updated?.results.length === 1;
 }
 
-export const renameConversation = (db: D1Database, { accountId, userId }: Owner, id: string, title: string) =>
-  db
-    .prepare("UPDATE conversation SET title = ?4 WHERE id = ?3 AND account_id = ?1 AND user_id = ?2")
-    .bind(accountId, userId, id, title)
-    .run();
+export const renameConversation = (db: D1Database, { accountId, userId }: Owner, id: string, title: string): Promise<void> =>
+  execute(db, "UPDATE conversation SET title = ?4 WHERE id = ?3 AND account_id = ?1 AND user_id = ?2", [accountId, userId, id, title]);
 
 /** False if the owner has no such conversation. */
-export const deleteConversation = async (db: D1Database, { accountId, userId }: Owner, id: string): Promise<boolean> =>
-  (
-    await db
-      .prepare("DELETE FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2 RETURNING id")
-      .bind(accountId, userId, id)
-      .run()
-  ).results.length === 1;
+export const deleteConversation = (db: D1Database, { accountId, userId }: Owner, id: string): Promise<boolean> =>
+  hasRow(db, "DELETE FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2 RETURNING id", [accountId, userId, id]);
 
 /** Deletes all conversations of the account. */
 export const eraseConversations = (db: D1Database, accountId: string): D1PreparedStatement =>

@@ -2,6 +2,7 @@
 
 import type { Act } from "./audit-log.ts";
 import { toUnits } from "./ledger.ts";
+import { execute, queryRows } from "./query.ts";
 
 export interface Credit {
   /** The kind and the id of the cause, once for all accounts: `code:code_1`, `payment:pi_1`. */
@@ -34,21 +35,18 @@ const perStatement = 500;
 export async function insertCredits(db: D1Database, accountId: string, credits: Credit[]): Promise<void> {
   for (let from = 0; from < credits.length; from += perStatement) {
     const rows = credits.slice(from, from + perStatement).map(({ id, kind, amount, at, reason }) => [id, kind, amount, at, reason]);
-    await db
-      .prepare(
-        `INSERT INTO credit (id, account_id, kind, amount, at, reason)
-         SELECT value ->> 0, ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
-      )
-      .bind(accountId, JSON.stringify(rows))
-      .run();
+    await execute(
+      db,
+      `INSERT INTO credit (id, account_id, kind, amount, at, reason)
+        SELECT value ->> 0, ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`,
+      [accountId, JSON.stringify(rows)],
+    );
   }
 }
 
 /** The account's latest credits and debits, newest first. */
-export const listCredits = async (db: D1Database, accountId: string, limit: number): Promise<Credit[]> =>
-  (
-    await db
-      .prepare("SELECT id, kind, amount, at, reason FROM credit WHERE account_id = ?1 ORDER BY at DESC, id DESC LIMIT ?2")
-      .bind(accountId, limit)
-      .run<Credit>()
-  ).results;
+export const listCredits = (db: D1Database, accountId: string, limit: number): Promise<Credit[]> =>
+  queryRows(db, "SELECT id, kind, amount, at, reason FROM credit WHERE account_id = ?1 ORDER BY at DESC, id DESC LIMIT ?2", [
+    accountId,
+    limit,
+  ]);

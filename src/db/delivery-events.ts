@@ -1,5 +1,7 @@
 /** The ends of deliveries in D1: events of the account beside the ends of its tasks (`listEndedTasks`). Their times are given by the account's wallet object. */
 
+import { execute } from "./query.ts";
+
 /** How a delivery ended. */
 export type DeliveryOutcome = "delivered" | "delivery_failed";
 
@@ -10,12 +12,11 @@ export async function insertDeliveryEvent(
   db: D1Database,
   { accountId, taskId, outcome, at }: { accountId: string; taskId: string; outcome: DeliveryOutcome; at: number },
 ): Promise<void> {
-  await db
-    .prepare(
-      "INSERT INTO delivery_event (task_id, account_id, at, outcome) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (task_id) DO UPDATE SET outcome = ?4",
-    )
-    .bind(taskId, accountId, at, outcome)
-    .run();
+  await execute(
+    db,
+    "INSERT INTO delivery_event (task_id, account_id, at, outcome) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (task_id) DO UPDATE SET outcome = ?4",
+    [taskId, accountId, at, outcome],
+  );
 }
 
 /** When the delivery of the account's task ended, in milliseconds; undefined if it has not, or the task belongs to another account. */

@@ -3,6 +3,7 @@
 import { openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, type DestinationRow, putDestination, removeDestination } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
+import { queryRows } from "./query.ts";
 
 export type DestinationBindings = SealingSecrets & { DB: D1Database };
 
@@ -14,9 +15,8 @@ const shownColumns =
 const columns = `${shownColumns}, secret`;
 
 /** The account's destinations by name. */
-export const listDestinations = async (db: D1Database, accountId: string): Promise<Destination[]> =>
-  (await db.prepare(`SELECT ${shownColumns} FROM destination WHERE account_id = ?1 ORDER BY name`).bind(accountId).run<Destination>())
-    .results;
+export const listDestinations = (db: D1Database, accountId: string): Promise<Destination[]> =>
+  queryRows(db, `SELECT ${shownColumns} FROM destination WHERE account_id = ?1 ORDER BY name`, [accountId]);
 
 export const findDestination = (db: D1Database, accountId: string, name: string): Promise<Destination | null> =>
   db.prepare(`SELECT ${shownColumns} FROM destination WHERE account_id = ?1 AND name = ?2`).bind(accountId, name).first<Destination>();
@@ -92,22 +92,22 @@ export async function sealDestinations(env: DestinationBindings, after: string, 
   const { DB } = env;
   let place = { accountId: after, name: "\u{10ffff}" };
   for (;;) {
-    const { results } = await DB.prepare(
+    const rows = await queryRows<Pick<DestinationRow, "name" | "secret"> & { accountId: string }>(
+      DB,
       `SELECT account_id AS accountId, name, secret FROM destination
        WHERE (account_id, name) > (?1, ?2) AND (?3 IS NULL OR account_id <= ?3) ORDER BY account_id, name LIMIT ?4`,
-    )
-      .bind(place.accountId, place.name, last ?? null, sealedAtOnce)
-      .run<Pick<DestinationRow, "name" | "secret"> & { accountId: string }>();
+      [place.accountId, place.name, last ?? null, sealedAtOnce],
+    );
     const statements = [];
-    for (const { accountId, name, secret } of results) {
+    for (const { accountId, name, secret } of rows) {
       const sealed = await sealAgain(env, accountId, secret);
       // Not if the destination was replaced meanwhile.
       const update = "UPDATE destination SET secret = ?3 WHERE account_id = ?1 AND name = ?2 AND secret = ?4";
       if (sealed !== secret) statements.push(DB.prepare(update).bind(accountId, name, sealed, secret));
     }
     if (statements.length > 0) await DB.batch(statements);
-    const end = results.at(-1);
-    if (!end || results.length < sealedAtOnce) return;
+    const end = rows.at(-1);
+    if (!end || rows.length < sealedAtOnce) return;
     place = end;
   }
 }

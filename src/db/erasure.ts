@@ -6,6 +6,7 @@ import { eraseConversations } from "./conversations.ts";
 import { removeThreshold } from "./low-balances.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseCards, eraseCustomer } from "./payments.ts";
+import { execute, queryIds, queryRows } from "./query.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./request-pages.ts";
 
@@ -38,16 +39,14 @@ export const findErasure = (db: D1Database, accountId: string): Promise<Erasure 
   db.prepare(`SELECT ${columns} FROM erasure WHERE account_id = ?1`).bind(accountId).first<Erasure>();
 
 /** Incomplete erasures, oldest first. */
-export const listErasures = async (db: D1Database, limit: number): Promise<Erasure[]> =>
-  (await db.prepare(`SELECT ${columns} FROM erasure ORDER BY began_at LIMIT ?1`).bind(limit).run<Erasure>()).results;
+export const listErasures = (db: D1Database, limit: number): Promise<Erasure[]> =>
+  queryRows(db, `SELECT ${columns} FROM erasure ORDER BY began_at LIMIT ?1`, [limit]);
 
-export const moveErasure = async (db: D1Database, { accountId, at, taskId }: Erasure): Promise<void> => {
-  await db.prepare("UPDATE erasure SET at = ?2, task_id = ?3 WHERE account_id = ?1").bind(accountId, at, taskId).run();
-};
+export const moveErasure = (db: D1Database, { accountId, at, taskId }: Erasure): Promise<void> =>
+  execute(db, "UPDATE erasure SET at = ?2, task_id = ?3 WHERE account_id = ?1", [accountId, at, taskId]);
 
-export const endErasure = async (db: D1Database, accountId: string): Promise<void> => {
-  await db.prepare("DELETE FROM erasure WHERE account_id = ?1").bind(accountId).run();
-};
+export const endErasure = (db: D1Database, accountId: string): Promise<void> =>
+  execute(db, "DELETE FROM erasure WHERE account_id = ?1", [accountId]);
 
 /**
  * Erases the account's people, in one transaction: its members, those who are in no other account with their sessions and logins, keys, invitations, webhook, destinations, log of requests, conversations, name and address. Rows
@@ -55,13 +54,12 @@ export const endErasure = async (db: D1Database, accountId: string): Promise<voi
  */
 export async function erasePerson(db: D1Database, announcer: Announcer, accountId: string, now: number): Promise<void> {
   // Users of other accounts too are only members here: they stay users there.
-  const { results: users } = await db
-    .prepare(
-      `SELECT u.id, u.email FROM membership m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1
-         AND NOT EXISTS (SELECT 1 FROM membership o WHERE o.user_id = m.user_id AND o.account_id <> ?1)`,
-    )
-    .bind(accountId)
-    .run<{ id: string; email: string }>();
+  const users = await queryRows<{ id: string; email: string }>(
+    db,
+    `SELECT u.id, u.email FROM membership m JOIN auth_user u ON u.id = m.user_id WHERE m.account_id = ?1
+      AND NOT EXISTS (SELECT 1 FROM membership o WHERE o.user_id = m.user_id AND o.account_id <> ?1)`,
+    [accountId],
+  );
   const ids = JSON.stringify(users.map(({ id }) => id));
   const emails = JSON.stringify(users.map(({ email }) => email));
   const ofUsers = ["auth_session", "auth_account", "auth_passkey"].map((table) =>
@@ -135,51 +133,40 @@ export const endAllSessions = async (db: D1Database): Promise<void> => {
 };
 
 /** The next tasks of the account after the erasure's place that were submitted since `since` (milliseconds), oldest first. */
-export const tasksToErase = async (
+export const tasksToErase = (
   db: D1Database,
   { accountId, at, taskId }: Erasure,
   since: number,
   limit: number,
 ): Promise<{ at: number; taskId: string }[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT at, task_id AS taskId FROM entry INDEXED BY entry_by_account
-         WHERE ${ofAccount()} AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
-         ORDER BY at, task_id LIMIT ?5`,
-      )
-      .bind(accountId, since, at, taskId, limit)
-      .run<{ at: number; taskId: string }>()
-  ).results;
+  queryRows(
+    db,
+    `SELECT at, task_id AS taskId FROM entry INDEXED BY entry_by_account
+      WHERE ${ofAccount()} AND (kind = 'chat') = 0 AND at >= ?2 AND at >= ?3 AND (at > ?3 OR task_id > ?4)
+      ORDER BY at, task_id LIMIT ?5`,
+    [accountId, since, at, taskId, limit],
+  );
 
 /** Some of the account's characters that still have a name or an image. */
-export const charactersToErase = async (db: D1Database, accountId: string, limit: number): Promise<string[]> =>
-  (
-    await db
-      .prepare("SELECT id FROM character WHERE account_id = ?1 AND username <> '' LIMIT ?2")
-      .bind(accountId, limit)
-      .run<{ id: string }>()
-  ).results.map(({ id }) => id);
+export const charactersToErase = (db: D1Database, accountId: string, limit: number): Promise<string[]> =>
+  queryIds(db, "SELECT id FROM character WHERE account_id = ?1 AND username <> '' LIMIT ?2", [accountId, limit]);
 
 /** Removes the names of characters whose images are deleted. The rows stay, so that a repeated settlement does not create the characters again. */
-export const eraseCharacters = async (db: D1Database, ids: string[], now: number): Promise<void> => {
-  await db
-    .prepare(
-      `UPDATE character SET username = '', display_name = '', handle = NULL, picture_digest = '', deleted_at = coalesce(deleted_at, ?2)
-       WHERE id IN (SELECT value FROM json_each(?1))`,
-    )
-    .bind(JSON.stringify(ids), now)
-    .run();
-};
+export const eraseCharacters = (db: D1Database, ids: string[], now: number): Promise<void> =>
+  execute(
+    db,
+    `UPDATE character SET username = '', display_name = '', handle = NULL, picture_digest = '', deleted_at = coalesce(deleted_at, ?2)
+      WHERE id IN (SELECT value FROM json_each(?1))`,
+    [JSON.stringify(ids), now],
+  );
 
 /** Deletes some of the account's references of tasks. Returns how many. */
 export const eraseReferences = async (db: D1Database, accountId: string, limit: number): Promise<number> =>
   (
-    await db
-      .prepare(
-        `DELETE FROM task_reference WHERE (account_id, reference, at, task_id) IN (
-           SELECT account_id, reference, at, task_id FROM task_reference WHERE account_id = ?1 LIMIT ?2) RETURNING task_id`,
-      )
-      .bind(accountId, limit)
-      .run()
-  ).results.length;
+    await queryRows(
+      db,
+      `DELETE FROM task_reference WHERE (account_id, reference, at, task_id) IN (
+        SELECT account_id, reference, at, task_id FROM task_reference WHERE account_id = ?1 LIMIT ?2) RETURNING task_id`,
+      [accountId, limit],
+    )
+  ).length;

@@ -1,6 +1,7 @@
 /** Files that callers uploaded, in D1: rows with an expiry, and the sum of what each account's files count. */
 
 import { isOwn, type Owner, toWallets } from "./callers.ts";
+import { execute, hasRow, queryRows } from "./query.ts";
 
 /** A caller's file. Times in milliseconds. */
 export interface StoredFile {
@@ -77,16 +78,12 @@ export const usedFileBytes = async (db: D1Database, accountId: string): Promise<
     .bind(accountId)
     .first<number>("bytes"))!;
 
-const readAll = async (statement: D1PreparedStatement): Promise<StoredFile[]> => (await statement.run<StoredFile>()).results;
-
 /** The owner's files with these ids that have not expired. */
 export const filesWithIds = (db: D1Database, owner: Owner, ids: string[], now: number): Promise<StoredFile[]> =>
-  readAll(
-    db
-      .prepare(
-        `SELECT ${selected} FROM file WHERE account_id = ?1 AND id IN (SELECT value FROM json_each(?2)) AND expires_at > ?3 AND ${isOwn("?4")}`,
-      )
-      .bind(owner.accountId, JSON.stringify(ids), now, toWallets(owner)),
+  queryRows(
+    db,
+    `SELECT ${selected} FROM file WHERE account_id = ?1 AND id IN (SELECT value FROM json_each(?2)) AND expires_at > ?3 AND ${isOwn("?4")}`,
+    [owner.accountId, JSON.stringify(ids), now, toWallets(owner)],
   );
 
 export const fileById = async (db: D1Database, owner: Owner, id: string, now: number): Promise<StoredFile | undefined> =>
@@ -94,24 +91,22 @@ export const fileById = async (db: D1Database, owner: Owner, id: string, now: nu
 
 /** A page of the owner's files that have not expired, newest first, after the file `after`. */
 export const listFiles = (db: D1Database, owner: Owner, { limit, after }: { limit: number; after?: string | undefined }, now: number) =>
-  readAll(
-    db
-      .prepare(
-        `SELECT ${selected} FROM file WHERE account_id = ?1 AND expires_at > ?2 AND ${isOwn("?5")}
-           AND (?3 IS NULL OR (created_at, id) < (SELECT created_at, id FROM file WHERE account_id = ?1 AND id = ?3))
-         ORDER BY created_at DESC, id DESC LIMIT ?4`,
-      )
-      .bind(owner.accountId, now, after ?? null, limit, toWallets(owner)),
+  queryRows<StoredFile>(
+    db,
+    `SELECT ${selected} FROM file WHERE account_id = ?1 AND expires_at > ?2 AND ${isOwn("?5")}
+      AND (?3 IS NULL OR (created_at, id) < (SELECT created_at, id FROM file WHERE account_id = ?1 AND id = ?3))
+      ORDER BY created_at DESC, id DESC LIMIT ?4`,
+    [owner.accountId, now, after ?? null, limit, toWallets(owner)],
   );
 
 /** Makes a file expire now. False if the owner has no such file. */
-export const endFile = async (db: D1Database, owner: Owner, id: string, now: number): Promise<boolean> =>
-  (
-    await db
-      .prepare(`UPDATE file SET expires_at = ?3 WHERE account_id = ?1 AND id = ?2 AND expires_at > ?3 AND ${isOwn("?4")} RETURNING id`)
-      .bind(owner.accountId, id, now, toWallets(owner))
-      .run()
-  ).results.length === 1;
+export const endFile = (db: D1Database, owner: Owner, id: string, now: number): Promise<boolean> =>
+  hasRow(db, `UPDATE file SET expires_at = ?3 WHERE account_id = ?1 AND id = ?2 AND expires_at > ?3 AND ${isOwn("?4")} RETURNING id`, [
+    owner.accountId,
+    id,
+    now,
+    toWallets(owner),
+  ]);
 
 /** An expired file; `isShared` if a file that has not expired has the same bytes. */
 export interface ExpiredFile extends Pick<StoredFile, "accountId" | "id" | "object"> {
@@ -119,26 +114,22 @@ export interface ExpiredFile extends Pick<StoredFile, "accountId" | "id" | "obje
 }
 
 /** Some expired files, of one account or of all, the longest expired first. */
-export const expiredFiles = async (db: D1Database, now: number, limit: number, accountId: string | undefined): Promise<ExpiredFile[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT account_id AS accountId, id, object, EXISTS (
-           SELECT 1 FROM file o WHERE o.account_id = f.account_id AND o.id >= substr(f.id, 1, 48) AND o.id < substr(f.id, 1, 48) || '~'
-             AND o.expires_at > ?1) AS isShared
-         FROM file f WHERE expires_at <= ?1 AND (?3 IS NULL OR account_id = ?3) ORDER BY expires_at LIMIT ?2`,
-      )
-      .bind(now, limit, accountId ?? null)
-      .run<ExpiredFile>()
-  ).results;
+export const expiredFiles = (db: D1Database, now: number, limit: number, accountId: string | undefined): Promise<ExpiredFile[]> =>
+  queryRows(
+    db,
+    `SELECT account_id AS accountId, id, object, EXISTS (
+        SELECT 1 FROM file o WHERE o.account_id = f.account_id AND o.id >= substr(f.id, 1, 48) AND o.id < substr(f.id, 1, 48) || '~'
+          AND o.expires_at > ?1) AS isShared
+      FROM file f WHERE expires_at <= ?1 AND (?3 IS NULL OR account_id = ?3) ORDER BY expires_at LIMIT ?2`,
+    [now, limit, accountId ?? null],
+  );
 
 /** Deletes the rows of expired files whose bytes have been removed. */
-export const deleteExpiredFiles = async (db: D1Database, files: ExpiredFile[], now: number): Promise<void> => {
-  await db
-    .prepare(`DELETE FROM file WHERE (account_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND expires_at <= ?2`)
-    .bind(JSON.stringify(files.map(({ accountId, id }) => [accountId, id])), now)
-    .run();
-};
+export const deleteExpiredFiles = (db: D1Database, files: ExpiredFile[], now: number): Promise<void> =>
+  execute(db, `DELETE FROM file WHERE (account_id, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1)) AND expires_at <= ?2`, [
+    JSON.stringify(files.map(({ accountId, id }) => [accountId, id])),
+    now,
+  ]);
 
 /** Deletes all rows of an account that is erased. */
 export const eraseFiles = async (db: D1Database, accountId: string): Promise<void> => {

@@ -1,5 +1,7 @@
 /** Fingerprints of the files that tasks made: SHA-256, and what may be said about the file without naming its account. */
 
+import { execute, queryRow } from "./query.ts";
+
 /** Who signed the manifest of a file: its maker, or the gateway. `none`: it has no manifest. */
 export type Credentials = "maker" | "gateway" | "none";
 
@@ -49,14 +51,12 @@ export const toFingerprintRows = (kind: string, { at, files }: Made): (string | 
     ]);
 
 /** The fingerprint with this SHA-256 (hexadecimal), from the nearest replica; undefined if no file with these bytes is known. */
-export async function readFingerprint(db: D1Database, sha256: string): Promise<Fingerprint | undefined> {
-  const row = await db
-    .withSession("first-unconstrained")
-    .prepare("SELECT kind, type, credentials, made_at AS madeAt FROM fingerprint WHERE sha256 = unhex(?1)")
-    .bind(sha256)
-    .first<Fingerprint>();
-  return row ?? undefined;
-}
+export const readFingerprint = (db: D1Database, sha256: string): Promise<Fingerprint | undefined> =>
+  queryRow(
+    db.withSession("first-unconstrained"),
+    "SELECT kind, type, credentials, made_at AS madeAt FROM fingerprint WHERE sha256 = unhex(?1)",
+    [sha256],
+  );
 
 /**
  * Deletes those of the next `limit` fingerprints after `after` (hexadecimal, empty for the first) that were made before `before`
@@ -68,9 +68,10 @@ export async function deleteFingerprints(db: D1Database, after: string, before: 
     .bind(after, limit - 1)
     .first<string>("last");
   const to = last === null ? "" : " AND sha256 <= unhex(?3)";
-  await db
-    .prepare(`DELETE FROM fingerprint WHERE sha256 > unhex(?1) AND made_at < ?2${to}`)
-    .bind(after, before, ...(last === null ? [] : [last]))
-    .run();
+  await execute(db, `DELETE FROM fingerprint WHERE sha256 > unhex(?1) AND made_at < ?2${to}`, [
+    after,
+    before,
+    ...(last === null ? [] : [last]),
+  ]);
   return last ?? undefined;
 }

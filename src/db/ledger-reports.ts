@@ -2,6 +2,7 @@
 
 import { isOwn, toWallets } from "./callers.ts";
 import { ofAccount } from "./ledger.ts";
+import { queryRow, queryRows } from "./query.ts";
 
 const dayMs = 86_400_000;
 
@@ -16,16 +17,13 @@ export interface Spent {
 }
 
 /** An account's charges since `since` (milliseconds), by day of submission and model; without rows of zero. */
-export async function spentByDay(db: D1Database, accountId: string, since: number, wallets?: string[]): Promise<Spent[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOwn("?3")}
-       GROUP BY 1, 2 HAVING sum(charged) > 0 ORDER BY 1 DESC, 2`,
-    )
-    .bind(accountId, since, toWallets({ ownWallets: wallets }))
-    .run<Spent>();
-  return results;
-}
+export const spentByDay = (db: D1Database, accountId: string, since: number, wallets?: string[]): Promise<Spent[]> =>
+  queryRows(
+    db,
+    `SELECT day, model, sum(charged) AS charged FROM spending WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND ${isOwn("?3")}
+      GROUP BY 1, 2 HAVING sum(charged) > 0 ORDER BY 1 DESC, 2`,
+    [accountId, since, toWallets({ ownWallets: wallets })],
+  );
 
 /** The usage of one model by an account in a period. */
 export interface ModelUse {
@@ -37,21 +35,18 @@ export interface ModelUse {
 }
 
 /** Final tasks and chats of an account that were submitted from `since` to before `until` (milliseconds), by model, the highest charge first. */
-export async function usesByModel(
+export const usesByModel = (
   db: D1Database,
   accountId: string,
   [since, until]: readonly [number, number],
   wallets?: string[],
-): Promise<ModelUse[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
-       WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND day < ?4 AND ${isOwn("?3")} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
-    )
-    .bind(accountId, since, toWallets({ ownWallets: wallets }), until)
-    .run<ModelUse>();
-  return results;
-}
+): Promise<ModelUse[]> =>
+  queryRows(
+    db,
+    `SELECT model, sum(completed + failed) AS runs, sum(completed) AS completed, sum(charged) AS charged FROM spending
+      WHERE account_id = ?1 AND day > ?2 - ${dayMs} AND day < ?4 AND ${isOwn("?3")} GROUP BY 1 ORDER BY 4 DESC, 2 DESC, 1`,
+    [accountId, since, toWallets({ ownWallets: wallets }), until],
+  );
 
 /** One task or chat in the ledger. The fields about its end are null while it is open. */
 export interface Entry {
@@ -94,11 +89,8 @@ export function selectEntries(db: D1Database, accountId: string, page: EntryPage
 }
 
 /** The cost of a settled task of the account: the amount that was held, and the charge; undefined without an entry. */
-export const readCost = async (db: D1Database, accountId: string, taskId: string): Promise<{ held: number; charged: number } | undefined> =>
-  (await db
-    .prepare("SELECT held, charged FROM entry WHERE task_id = ?1 AND account_id = ?2")
-    .bind(taskId, accountId)
-    .first<{ held: number; charged: number }>()) ?? undefined;
+export const readCost = (db: D1Database, accountId: string, taskId: string): Promise<{ held: number; charged: number } | undefined> =>
+  queryRow(db, "SELECT held, charged FROM entry WHERE task_id = ?1 AND account_id = ?2", [taskId, accountId]);
 
 /** What an account's task or chat costs, and how it ended. */
 export interface TaskCharge {
@@ -111,13 +103,12 @@ export interface TaskCharge {
 
 /** What these tasks and chats of an account cost; those without an entry are missing. */
 export const readCharges = async (db: D1Database, accountId: string, taskIds: string[]): Promise<Map<string, TaskCharge>> => {
-  const { results } = await db
-    .prepare(
-      "SELECT task_id AS taskId, held, charged, outcome, attempts FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
-    )
-    .bind(JSON.stringify(taskIds), accountId)
-    .run<TaskCharge & { taskId: string }>();
-  return new Map(results.map(({ taskId, ...charge }) => [taskId, charge]));
+  const rows = await queryRows<TaskCharge & { taskId: string }>(
+    db,
+    "SELECT task_id AS taskId, held, charged, outcome, attempts FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2",
+    [JSON.stringify(taskIds), accountId],
+  );
+  return new Map(rows.map(({ taskId, ...charge }) => [taskId, charge]));
 };
 
 /** A task with a hold. */
@@ -132,11 +123,8 @@ export interface OpenTask {
 }
 
 /** The position of a task in its account's lists; undefined if the account has no such task. */
-export const readPlace = async (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
-  (await db
-    .prepare("SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND account_id = ?2 AND kind <> 'chat'")
-    .bind(taskId, accountId)
-    .first<Place>()) ?? undefined;
+export const readPlace = (db: D1Database, accountId: string, taskId: string): Promise<Place | undefined> =>
+  queryRow(db, "SELECT at, task_id AS taskId FROM entry WHERE task_id = ?1 AND account_id = ?2 AND kind <> 'chat'", [taskId, accountId]);
 
 /** The filters of lists of tasks. A closed set, so that each filter needs only a few index scans. */
 interface Sort {
@@ -226,9 +214,9 @@ export async function listEndedTasks(db: D1Database, accountId: string, after: n
     WHERE ${ofAccount()} AND ${isTask} AND paged IS NULL AND closed_at > ?2 ORDER BY closed_at LIMIT ?3`;
   const deliveries = `SELECT task_id AS taskId, outcome, at FROM delivery_event WHERE account_id = ?1 AND at > ?2 ORDER BY at LIMIT ?3`;
   // One statement: a reader who continues after its last row must not miss an earlier one that was written between two statements.
-  const { results } = await db
-    .prepare(`SELECT * FROM (${inPages}) UNION ALL SELECT * FROM (${alone}) UNION ALL SELECT * FROM (${deliveries}) ORDER BY at LIMIT ?3`)
-    .bind(accountId, after, limit)
-    .run<EndedTask>();
-  return results;
+  return queryRows(
+    db,
+    `SELECT * FROM (${inPages}) UNION ALL SELECT * FROM (${alone}) UNION ALL SELECT * FROM (${deliveries}) ORDER BY at LIMIT ?3`,
+    [accountId, after, limit],
+  );
 }

@@ -2,6 +2,7 @@
 
 import type { FailureCode } from "../base/errors.ts";
 import type { Versioned } from "../base/versions.ts";
+import { queryRows } from "./query.ts";
 
 /** The account and key that pay for a task. */
 export interface Charge extends Versioned {
@@ -43,9 +44,10 @@ export type Outcome = "completed" | FailureCode | "refused";
 
 /** When the last written entry of each of these wallets was reserved, in milliseconds; null without an entry. */
 export async function readReservedAt(db: D1Database, ids: string[]): Promise<Map<string, number | null>> {
-  const { results } = await db
-    .prepare("SELECT id, reserved_at AS at FROM wallet WHERE id IN (SELECT value FROM json_each(?1))")
-    .bind(JSON.stringify(ids))
-    .run<{ id: string; at: number | null }>();
-  return new Map(results.map(({ id, at }) => [id, at]));
+  const rows = await queryRows<{ id: string; at: number | null }>(
+    db,
+    "SELECT id, reserved_at AS at FROM wallet WHERE id IN (SELECT value FROM json_each(?1))",
+    [JSON.stringify(ids)],
+  );
+  return new Map(rows.map(({ id, at }) => [id, at]));
 }

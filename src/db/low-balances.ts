@@ -1,6 +1,7 @@
 /** The balances below which the owners of accounts get an e-mail, in D1. */
 
 import { type Act, type Actor, auditRowIfChanged } from "./audit-log.ts";
+import { execute } from "./query.ts";
 
 /** An account whose settled balance has fallen below its threshold since its owners' last e-mail about it. Millionths. */
 export interface LowBalance {
@@ -62,5 +63,5 @@ export async function listLow(db: D1Database, limit: number): Promise<LowBalance
 
 /** Notes that the owners got the e-mail about this threshold. */
 export async function setTold(db: D1Database, { accountId, threshold }: LowBalance, now: number): Promise<void> {
-  await db.prepare("UPDATE low_balance SET told_at = ?3 WHERE account_id = ?1 AND threshold = ?2").bind(accountId, threshold, now).run();
+  await execute(db, "UPDATE low_balance SET told_at = ?3 WHERE account_id = ?1 AND threshold = ?2", [accountId, threshold, now]);
 }

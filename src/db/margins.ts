@@ -2,6 +2,7 @@
 
 import { readJob } from "./jobs.ts";
 import { ofAccount } from "./ledger.ts";
+import { execute, queryRows } from "./query.ts";
 import { settledSums } from "./settled-sums.ts";
 import type { Span } from "./usage.ts";
 
@@ -41,24 +42,19 @@ export async function readMargins(
   const order = `GROUP BY 1 ORDER BY ${group === "day" ? "1" : "2 DESC, 3 DESC, 1"} LIMIT ${limit}`;
   const end = last + dayMs;
   if (group !== "account")
-    return (
-      await db
-        .prepare(
-          `SELECT ${group === "day" ? `at / ${dayMs} * ${dayMs}` : group} AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed,
+    return queryRows(
+      db,
+      `SELECT ${group === "day" ? `at / ${dayMs} * ${dayMs}` : group} AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed,
              sum(failed + caller) AS failed, sum(uncosted) AS uncosted FROM (${settledSums("?1", "?2")}) WHERE ?3 IS NULL OR model = ?3 ${order}`,
-        )
-        .bind(first, end, model ?? null)
-        .run<Margin>()
-    ).results;
-  const { results } = await db
-    .prepare(
-      `SELECT account_id AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed, sum(uncosted) AS uncosted
-       FROM (SELECT account_id, charged, cost, completed, failed, uncosted FROM account_day WHERE day >= ?3 AND day < ?1
-         UNION ALL SELECT * FROM (${sumAccounts("account", "?1", "?2")})) ${order}`,
-    )
-    .bind(Math.max(first, Math.min(end, (await readSummedTo(db)) ?? 0)), end, first)
-    .run<Margin>();
-  return results;
+      [first, end, model ?? null],
+    );
+  return queryRows(
+    db,
+    `SELECT account_id AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed, sum(uncosted) AS uncosted
+      FROM (SELECT account_id, charged, cost, completed, failed, uncosted FROM account_day WHERE day >= ?3 AND day < ?1
+        UNION ALL SELECT * FROM (${sumAccounts("account", "?1", "?2")})) ${order}`,
+    [Math.max(first, Math.min(end, (await readSummedTo(db)) ?? 0)), end, first],
+  );
 }
 
 /** What these accounts paid and cost by the entries that D1 has from a time to another: two ranges of the index for each, of tasks and of chats. */
@@ -100,9 +96,5 @@ export async function sumAccountDay(db: D1Database, day: number, after: string, 
 }
 
 /** Deletes the days of accounts that nothing reads any more. */
-export const deleteAccountDays = async (db: D1Database, now: number): Promise<void> => {
-  await db
-    .prepare("DELETE FROM account_day WHERE day < ?1")
-    .bind(now - keptMs)
-    .run();
-};
+export const deleteAccountDays = (db: D1Database, now: number): Promise<void> =>
+  execute(db, "DELETE FROM account_day WHERE day < ?1", [now - keptMs]);

@@ -4,6 +4,7 @@ import { newId, sha256Hex } from "../base/ids.ts";
 import type { Role } from "../base/roles.ts";
 import { type Announcer, changeKeys, removeInvitation } from "./account-changes.ts";
 import { type Actor, auditRowIfChanged } from "./audit-log.ts";
+import { hasRow, queryRow, queryRows } from "./query.ts";
 
 const maxOpen = 100;
 
@@ -29,13 +30,8 @@ const isVouched = `EXISTS (SELECT 1 FROM membership b WHERE b.account_id = i.acc
 const isOpen = `i.expires_at > ?2 AND i.uses < i.max_uses AND ${isVouched}`;
 
 /** The open invitations of an account, the newest first. */
-export const listInvitations = async (db: D1Database, accountId: string, now: number): Promise<MemberInvitation[]> =>
-  (
-    await db
-      .prepare(`SELECT ${columns} WHERE i.account_id = ?1 AND ${isOpen} ORDER BY i.created_at DESC, i.id`)
-      .bind(accountId, now)
-      .run<MemberInvitation>()
-  ).results;
+export const listInvitations = (db: D1Database, accountId: string, now: number): Promise<MemberInvitation[]> =>
+  queryRows(db, `SELECT ${columns} WHERE i.account_id = ?1 AND ${isOpen} ORDER BY i.created_at DESC, i.id`, [accountId, now]);
 
 /** The id of the account's invitation with this id or for this address. */
 const findId = (db: D1Database, accountId: string, column: "id" | "email", value: string): Promise<string | null> =>
@@ -129,21 +125,17 @@ export interface OpenInvitation extends MemberInvitation {
 }
 
 /** The invitation of a token; undefined if it is unknown, used up, withdrawn or expired, or its account is disabled. */
-export async function findInvitation(db: D1Database, token: string): Promise<OpenInvitation | undefined> {
-  const row = await db
-    .prepare(
-      `SELECT a.id AS accountId, a.name AS accountName, ${columns} JOIN account a ON a.id = i.account_id
-       WHERE i.token_hash = ?1 AND ${isOpen} AND a.disabled = 0 AND a.erased_at IS NULL`,
-    )
-    .bind(await sha256Hex(token), Date.now())
-    .first<OpenInvitation>();
-  return row ?? undefined;
-}
+export const findInvitation = async (db: D1Database, token: string): Promise<OpenInvitation | undefined> =>
+  queryRow(
+    db,
+    `SELECT a.id AS accountId, a.name AS accountName, ${columns} JOIN account a ON a.id = i.account_id
+      WHERE i.token_hash = ?1 AND ${isOpen} AND a.disabled = 0 AND a.erased_at IS NULL`,
+    [await sha256Hex(token), Date.now()],
+  );
 
 /** True if there is an open invitation for this address. */
-export const isInvitedMember = async (db: D1Database, email: string): Promise<boolean> =>
-  (await db.prepare(`SELECT 1 FROM member_invitation i WHERE i.email = ?1 AND ${isOpen}`).bind(email.toLowerCase(), Date.now()).first()) !==
-  null;
+export const isInvitedMember = (db: D1Database, email: string): Promise<boolean> =>
+  hasRow(db, `SELECT 1 FROM member_invitation i WHERE i.email = ?1 AND ${isOpen}`, [email.toLowerCase(), Date.now()]);
 
 /**
  * Makes the user a member by the token's invitation; one for an address only if it is the user's. Returns the account, or undefined: then

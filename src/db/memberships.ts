@@ -6,6 +6,7 @@ import { type AccountChange, type Announcer, changeKeys, isNotLastOwner, removal
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { forgetCallers } from "./callers.ts";
 import { withdrawInvitationsBy } from "./member-invitations.ts";
+import { hasRow, queryRow, queryRows } from "./query.ts";
 
 export interface Membership {
   /** Also the id of the wallet row with the budget. */
@@ -33,29 +34,25 @@ const columns = `m.id, m.account_id AS accountId, m.user_id AS userId, m.role, m
   FROM membership m JOIN auth_user u ON u.id = m.user_id`;
 
 /** The members of an account, the first one first. */
-export const listMembers = async (db: D1Database, accountId: string): Promise<ListedMember[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT (SELECT count(*) FROM api_key k WHERE k.account_id = m.account_id AND k.owner_id = m.user_id AND k.deleted_at IS NULL
-             AND k.id IS NOT m.key_id) AS keys,
-           (SELECT group_concat(login) FROM (SELECT DISTINCT providerId AS login FROM auth_account WHERE userId = m.user_id
-             UNION SELECT 'passkey' FROM auth_passkey WHERE userId = m.user_id ORDER BY 1)) AS logins,
-           (SELECT max(updatedAt) FROM auth_session WHERE userId = m.user_id) AS seenAt, ${columns}
-         WHERE m.account_id = ?1 ORDER BY m.created_at, m.id`,
-      )
-      .bind(accountId)
-      .run<ListedMember>()
-  ).results;
+export const listMembers = (db: D1Database, accountId: string): Promise<ListedMember[]> =>
+  queryRows(
+    db,
+    `SELECT (SELECT count(*) FROM api_key k WHERE k.account_id = m.account_id AND k.owner_id = m.user_id AND k.deleted_at IS NULL
+          AND k.id IS NOT m.key_id) AS keys,
+        (SELECT group_concat(login) FROM (SELECT DISTINCT providerId AS login FROM auth_account WHERE userId = m.user_id
+          UNION SELECT 'passkey' FROM auth_passkey WHERE userId = m.user_id ORDER BY 1)) AS logins,
+        (SELECT max(updatedAt) FROM auth_session WHERE userId = m.user_id) AS seenAt, ${columns}
+      WHERE m.account_id = ?1 ORDER BY m.created_at, m.id`,
+    [accountId],
+  );
 
 /** A member by the membership's id. */
-export const findMembership = async (db: D1Database, accountId: string, id: string): Promise<Membership | undefined> =>
-  (await db.prepare(`SELECT ${columns} WHERE m.account_id = ?1 AND m.id = ?2`).bind(accountId, id).first<Membership>()) ?? undefined;
+export const findMembership = (db: D1Database, accountId: string, id: string): Promise<Membership | undefined> =>
+  queryRow(db, `SELECT ${columns} WHERE m.account_id = ?1 AND m.id = ?2`, [accountId, id]);
 
 /** The membership of a user in an account. */
-export const findMembershipOf = async (db: D1Database, accountId: string, userId: string): Promise<Membership | undefined> =>
-  (await db.prepare(`SELECT ${columns} WHERE m.account_id = ?1 AND m.user_id = ?2`).bind(accountId, userId).first<Membership>()) ??
-  undefined;
+export const findMembershipOf = (db: D1Database, accountId: string, userId: string): Promise<Membership | undefined> =>
+  queryRow(db, `SELECT ${columns} WHERE m.account_id = ?1 AND m.user_id = ?2`, [accountId, userId]);
 
 /** True for a change that the role allows: owners change everybody, admins those who are no owners, to roles below the owner's. */
 export const mayManage = (manager: Role, target: Role, wanted: Role = target): boolean =>
@@ -69,10 +66,8 @@ const isManaged = `EXISTS (SELECT 1 FROM membership b WHERE b.account_id = m.acc
 export type MemberOutcome = "done" | "last_owner" | "forbidden";
 
 /** Tests a condition of a member in the primary. */
-async function holds(db: D1Database, condition: string, { accountId, userId }: Membership, ...values: string[]): Promise<boolean> {
-  const statement = db.prepare(`SELECT 1 FROM membership m WHERE m.account_id = ?1 AND m.user_id = ?2 AND ${condition}`);
-  return (await statement.bind(accountId, userId, ...values).first()) !== null;
-}
+const holds = (db: D1Database, condition: string, { accountId, userId }: Membership, ...values: string[]): Promise<boolean> =>
+  hasRow(db, `SELECT 1 FROM membership m WHERE m.account_id = ?1 AND m.user_id = ?2 AND ${condition}`, [accountId, userId, ...values]);
 
 /** Checks before a change is announced, because an announced change is made again in a restored database. */
 async function refusal(db: D1Database, managerId: string | undefined, member: Membership): Promise<MemberOutcome | undefined> {
@@ -134,11 +129,8 @@ export async function changeMember(
   return changed?.results.length === 1 ? "done" : "forbidden";
 }
 
-const isOwner = async (db: D1Database, accountId: string, userId: string): Promise<boolean> =>
-  (await db
-    .prepare("SELECT 1 FROM membership WHERE account_id = ?1 AND user_id = ?2 AND role = 'owner' AND disabled = 0")
-    .bind(accountId, userId)
-    .first()) !== null;
+const isOwner = (db: D1Database, accountId: string, userId: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM membership WHERE account_id = ?1 AND user_id = ?2 AND role = 'owner' AND disabled = 0", [accountId, userId]);
 
 /** Makes a user a member without an invitation. Nothing happens if the user is a member, or the account does not exist. */
 export async function addMember(db: D1Database, by: Actor, accountId: string, userId: string, role: Role): Promise<void> {

@@ -1,6 +1,7 @@
 /** The operator's models: revisions of entries, and the revision that this isolate saw last. */
 
 import { type Actor, auditRowIfChanged } from "./audit-log.ts";
+import { queryRow, queryRows } from "./query.ts";
 
 /** A revision of a model's entry. */
 export interface ModelRow {
@@ -30,31 +31,22 @@ export const seenRevision = (db: D1Database) => seen.get(db);
 
 /** The newest revision of each model, and that of the catalogue. Read from the primary. */
 export async function readModels(db: D1Database): Promise<{ revision: number; rows: ModelRow[] }> {
-  const { results } = await db
-    .prepare(
-      "SELECT revision, id, entry, removed, at FROM model WHERE revision IN (SELECT max(revision) FROM model GROUP BY id) ORDER BY revision",
-    )
-    .all<ModelRow>();
-  return { revision: results.at(-1)?.revision ?? 0, rows: results };
+  const rows = await queryRows<ModelRow>(
+    db,
+    "SELECT revision, id, entry, removed, at FROM model WHERE revision IN (SELECT max(revision) FROM model GROUP BY id) ORDER BY revision",
+  );
+  return { revision: rows.at(-1)?.revision ?? 0, rows };
 }
 
 /** Reads the revision of the catalogue from the nearest replica. */
 export async function readRevision(db: D1Database): Promise<number> {
-  const { results } = await db
-    .withSession("first-unconstrained")
-    .prepare(`SELECT ${selectRevision} AS revision`)
-    .run<{ revision: number }>();
-  return results[0]?.revision ?? 0;
+  const row = await queryRow<{ revision: number }>(db.withSession("first-unconstrained"), `SELECT ${selectRevision} AS revision`);
+  return row?.revision ?? 0;
 }
 
 /** The revisions of a model that are kept, newest first. */
-export async function listRevisions(db: D1Database, id: string): Promise<ModelRow[]> {
-  const { results } = await db
-    .prepare("SELECT revision, id, entry, removed, at FROM model WHERE id = ?1 ORDER BY revision DESC LIMIT ?2")
-    .bind(id, maxRevisions)
-    .all<ModelRow>();
-  return results;
-}
+export const listRevisions = (db: D1Database, id: string): Promise<ModelRow[]> =>
+  queryRows(db, "SELECT revision, id, entry, removed, at FROM model WHERE id = ?1 ORDER BY revision DESC LIMIT ?2", [id, maxRevisions]);
 
 /**
  * Writes a revision if the model's newest one is `after` (0: it has none) and the catalogue's is `checkedAt`, with which the entry was

@@ -1,5 +1,6 @@
 /** What the operator's page shows of the whole deployment: its hours, and its providers' health. Amounts in millionths. Reads sums, not tasks. */
 
+import { queryRows } from "./query.ts";
 import { durationsOf, providerOf, settledSums } from "./settled-sums.ts";
 
 const hourMs = 3_600_000;
@@ -20,16 +21,13 @@ export interface Hour {
 }
 
 /** The hours, or steps of several hours, from `from` to `to` (milliseconds; `from` is rounded down to a step), in their order; at most 400 days back. */
-export async function readHours(db: D1Database, from: number, to: number, stepMs = hourMs): Promise<Hour[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT at / ${stepMs} * ${stepMs} AS hour, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed,
-         sum(caller) AS caller FROM (${settledSums("?1", "?2")}) GROUP BY 1 ORDER BY 1`,
-    )
-    .bind(from - (from % stepMs), to)
-    .run<Hour>();
-  return results;
-}
+export const readHours = (db: D1Database, from: number, to: number, stepMs = hourMs): Promise<Hour[]> =>
+  queryRows(
+    db,
+    `SELECT at / ${stepMs} * ${stepMs} AS hour, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed,
+      sum(caller) AS caller FROM (${settledSums("?1", "?2")}) GROUP BY 1 ORDER BY 1`,
+    [from - (from % stepMs), to],
+  );
 
 /** How long counts of open tasks are kept. */
 const inFlightMs = 31 * 24 * hourMs;
@@ -44,11 +42,12 @@ export const writeInFlight = async (db: D1Database, at: number, tasks: number): 
 
 /** The most tasks that were open in each step from `from` on (milliseconds, a step's first), by its first millisecond. Steps without a count are missing. */
 export async function readInFlight(db: D1Database, from: number, stepMs: number): Promise<Map<number, number>> {
-  const { results } = await db
-    .prepare(`SELECT at / ${stepMs} * ${stepMs} AS step, max(tasks) AS tasks FROM in_flight WHERE at >= ?1 GROUP BY 1`)
-    .bind(from)
-    .run<{ step: number; tasks: number }>();
-  return new Map(results.map(({ step, tasks }) => [step, tasks]));
+  const rows = await queryRows<{ step: number; tasks: number }>(
+    db,
+    `SELECT at / ${stepMs} * ${stepMs} AS step, max(tasks) AS tasks FROM in_flight WHERE at >= ?1 GROUP BY 1`,
+    [from],
+  );
+  return new Map(rows.map(({ step, tasks }) => [step, tasks]));
 }
 
 /** The health of a route: a provider and a model there. */
@@ -74,16 +73,15 @@ export interface RouteHealth {
 
 /** The health of each route that was used since `since` (milliseconds), over all isolates: the largest spend first, then the most calls. */
 export async function readRouteHealth(db: D1Database, since: number, now: number): Promise<RouteHealth[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT route, sum(completed + failed + caller + attempts) AS calls, sum(completed) AS completed, sum(failed + attempts) AS failures,
-         sum(charged) AS revenue, sum(cost) AS spend, sum(uncosted) AS uncosted
-       FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1 ORDER BY spend DESC, calls DESC, 1`,
-    )
-    .bind(since, now + 1)
-    .run<Omit<RouteHealth, "provider" | "model" | "p50" | "p95" | "state"> & { route: string }>();
+  const rows = await queryRows<Omit<RouteHealth, "provider" | "model" | "p50" | "p95" | "state"> & { route: string }>(
+    db,
+    `SELECT route, sum(completed + failed + caller + attempts) AS calls, sum(completed) AS completed, sum(failed + attempts) AS failures,
+        sum(charged) AS revenue, sum(cost) AS spend, sum(uncosted) AS uncosted
+      FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1 ORDER BY spend DESC, calls DESC, 1`,
+    [since, now + 1],
+  );
   const durations = await durationsOf("route", db, since);
-  return results.map(({ route, ...sums }) => {
+  return rows.map(({ route, ...sums }) => {
     const [provider = "", ...model] = route.split(" ");
     return { provider, model: model.join(" "), ...sums, ...(durations.get(route) ?? { p50: null, p95: null }), state: toState(sums) };
   });
@@ -108,22 +106,22 @@ export async function readProviderHealth(
 ): Promise<ProviderHealth[]> {
   const counts = "sum(completed + failed + caller + attempts) AS calls, sum(completed) AS completed, sum(failed + attempts) AS failures";
   const [steps, latest, durations] = await Promise.all([
-    db
-      .prepare(
-        `SELECT ${providerOf} AS provider, at / ${stepMs} * ${stepMs} AS at, ${counts}, sum(cost) AS spend, sum(uncosted) AS uncosted
-         FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
-      )
-      .bind(since, now + 1)
-      .run<{ provider: string; at: number; calls: number; completed: number; failures: number; spend: number; uncosted: number }>(),
-    db
-      .prepare(`SELECT ${providerOf} AS provider, ${counts} FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1`)
-      .bind(recent, now + 1)
-      .run<{ provider: string; calls: number; completed: number; failures: number }>(),
+    queryRows<{ provider: string; at: number; calls: number; completed: number; failures: number; spend: number; uncosted: number }>(
+      db,
+      `SELECT ${providerOf} AS provider, at / ${stepMs} * ${stepMs} AS at, ${counts}, sum(cost) AS spend, sum(uncosted) AS uncosted
+        FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
+      [since, now + 1],
+    ),
+    queryRows<{ provider: string; calls: number; completed: number; failures: number }>(
+      db,
+      `SELECT ${providerOf} AS provider, ${counts} FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1`,
+      [recent, now + 1],
+    ),
     durationsOf("provider", db, since),
   ]);
-  const recently = new Map(latest.results.map((one) => [one.provider, one]));
+  const recently = new Map(latest.map((one) => [one.provider, one]));
   const share = ({ failures, calls }: { failures: number; calls: number }) => (calls === 0 ? 0 : failures / calls);
-  return [...Map.groupBy(steps.results, ({ provider }) => provider)]
+  return [...Map.groupBy(steps, ({ provider }) => provider)]
     .map(([provider, rows]) => {
       const sum = (of: "calls" | "completed" | "failures" | "spend" | "uncosted") => rows.reduce((total, row) => total + row[of], 0);
       const all = { calls: sum("calls"), completed: sum("completed"), failures: sum("failures") };
@@ -143,19 +141,16 @@ export async function readProviderHealth(
 }
 
 /** Routes whose makers billed more since `since` than callers paid, with their sums: those with at least `calls` attempts or `loss` millionths of loss, the largest loss first. */
-export async function readLosses(
+export const readLosses = (
   db: D1Database,
   since: number,
   now: number,
   { calls, loss }: { calls: number; loss: number },
-): Promise<{ route: string; revenue: number; cost: number }[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT route, sum(charged) AS revenue, sum(cost) AS cost FROM (${settledSums("?1", "?2")}) GROUP BY 1
-       HAVING sum(cost - charged) > 0 AND (sum(completed + failed + caller + attempts) >= ?3 OR sum(cost - charged) >= ?4)
-       ORDER BY sum(cost - charged) DESC, 1`,
-    )
-    .bind(since, now + 1, calls, loss)
-    .run<{ route: string; revenue: number; cost: number }>();
-  return results;
-}
+): Promise<{ route: string; revenue: number; cost: number }[]> =>
+  queryRows(
+    db,
+    `SELECT route, sum(charged) AS revenue, sum(cost) AS cost FROM (${settledSums("?1", "?2")}) GROUP BY 1
+      HAVING sum(cost - charged) > 0 AND (sum(completed + failed + caller + attempts) >= ?3 OR sum(cost - charged) >= ?4)
+      ORDER BY sum(cost - charged) DESC, 1`,
+    [since, now + 1, calls, loss],
+  );

@@ -1,6 +1,7 @@
 /** Payments by Stripe in D1: customers, payments with their refunds and disputes, and the events that were handled. The quota moves in the wallet (`writeCredit`). */
 
 import { type Actor, auditRow } from "./audit-log.ts";
+import { execute, hasRow, queryIds, queryRows } from "./query.ts";
 
 /** A statement to be written with others. */
 export type Change = D1PreparedStatement;
@@ -51,25 +52,22 @@ export const findCustomer = async (db: D1Database, accountId: string): Promise<s
     .first<string>("customer_id")) ?? undefined;
 
 /** Forgets a customer that Stripe does not know. */
-export const forgetCustomer = async (db: D1Database, accountId: string, customerId: string): Promise<void> => {
-  await db.prepare("DELETE FROM payer WHERE account_id = ?1 AND customer_id = ?2 AND erased_at IS NULL").bind(accountId, customerId).run();
-};
+export const forgetCustomer = (db: D1Database, accountId: string, customerId: string): Promise<void> =>
+  execute(db, "DELETE FROM payer WHERE account_id = ?1 AND customer_id = ?2 AND erased_at IS NULL", [accountId, customerId]);
 
 /** Stores customers of accounts that have none yet. That of an account that was erased meanwhile is to be deleted at Stripe. */
-export const insertCustomers = async (
+export const insertCustomers = (
   db: D1Database,
   customers: { accountId: string | undefined; customerId: string }[],
   at: number,
-): Promise<void> => {
-  await db
-    .prepare(
-      `INSERT INTO payer (account_id, customer_id, created_at, erased_at)
-       SELECT a.id, j.value ->> 'customerId', ?2, a.erased_at FROM json_each(?1) j JOIN account a ON a.id = j.value ->> 'accountId'
-       WHERE true ON CONFLICT DO NOTHING`,
-    )
-    .bind(JSON.stringify(customers), at)
-    .run();
-};
+): Promise<void> =>
+  execute(
+    db,
+    `INSERT INTO payer (account_id, customer_id, created_at, erased_at)
+      SELECT a.id, j.value ->> 'customerId', ?2, a.erased_at FROM json_each(?1) j JOIN account a ON a.id = j.value ->> 'accountId'
+      WHERE true ON CONFLICT DO NOTHING`,
+    [JSON.stringify(customers), at],
+  );
 
 /** Notes that the customer of an erased account is to be deleted at Stripe. */
 export const eraseCustomer = (db: D1Database, accountId: string, at: number): D1PreparedStatement =>
@@ -80,19 +78,15 @@ export const eraseCards = (db: D1Database, accountId: string): D1PreparedStateme
   db.prepare("UPDATE payment SET card = NULL WHERE account_id = ?1").bind(accountId);
 
 /** Customers that are to be deleted at Stripe. */
-export const listErasedCustomers = async (db: D1Database, limit: number): Promise<{ accountId: string; customerId: string }[]> =>
-  (
-    await db
-      .prepare(
-        "SELECT account_id AS accountId, customer_id AS customerId FROM payer WHERE erased_at IS NOT NULL ORDER BY erased_at LIMIT ?1",
-      )
-      .bind(limit)
-      .run<{ accountId: string; customerId: string }>()
-  ).results;
+export const listErasedCustomers = (db: D1Database, limit: number): Promise<{ accountId: string; customerId: string }[]> =>
+  queryRows(
+    db,
+    "SELECT account_id AS accountId, customer_id AS customerId FROM payer WHERE erased_at IS NOT NULL ORDER BY erased_at LIMIT ?1",
+    [limit],
+  );
 
-export const deleteCustomer = async (db: D1Database, accountId: string): Promise<void> => {
-  await db.prepare("DELETE FROM payer WHERE account_id = ?1 AND erased_at IS NOT NULL").bind(accountId).run();
-};
+export const deleteCustomer = (db: D1Database, accountId: string): Promise<void> =>
+  execute(db, "DELETE FROM payer WHERE account_id = ?1 AND erased_at IS NOT NULL", [accountId]);
 
 type NewPayment = Pick<Payment, "id" | "accountId" | "createdAt" | "money" | "currency" | "amount">;
 
@@ -116,9 +110,8 @@ export const insertPayment = async (
   ]);
 };
 
-export const setSession = async (db: D1Database, id: string, sessionId: string): Promise<void> => {
-  await db.prepare("UPDATE payment SET session_id = ?2 WHERE id = ?1").bind(id, sessionId).run();
-};
+export const setSession = (db: D1Database, id: string, sessionId: string): Promise<void> =>
+  execute(db, "UPDATE payment SET session_id = ?2 WHERE id = ?1", [id, sessionId]);
 
 /** A payment succeeded. Stores it again if a restored database lost it. */
 export const setPaid = (
@@ -146,12 +139,12 @@ export const setPaid = (
     .bind(id, accountId, createdAt, money, currency, amount, intentId, paidAt, Number(isAutomatic), card);
 
 /** Ends payments that a person did not make: those that got no session, because the request stopped, and those whose events are lost. Times in milliseconds. */
-export const expirePayments = async (db: D1Database, withoutSessionBefore: number, before: number): Promise<void> => {
-  await db
-    .prepare("UPDATE payment SET state = 'expired' WHERE state = 'open' AND automatic = 0 AND created_at < iif(session_id IS NULL, ?1, ?2)")
-    .bind(withoutSessionBefore, before)
-    .run();
-};
+export const expirePayments = (db: D1Database, withoutSessionBefore: number, before: number): Promise<void> =>
+  execute(
+    db,
+    "UPDATE payment SET state = 'expired' WHERE state = 'open' AND automatic = 0 AND created_at < iif(session_id IS NULL, ?1, ?2)",
+    [withoutSessionBefore, before],
+  );
 
 /** Nobody paid in time. Without effect on a payment that succeeded: events arrive in any order. */
 export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>
@@ -163,35 +156,29 @@ export const findPaid = (db: D1Database, intentId: string): Promise<Payment | nu
 /** Those of the payment intents that are known as paid. */
 export const knownIntents = async (db: D1Database, intentIds: string[]): Promise<Set<string>> =>
   new Set(
-    (
-      await db
-        .prepare("SELECT intent_id AS id FROM payment WHERE intent_id IN (SELECT value FROM json_each(?1)) AND state = 'paid'")
-        .bind(JSON.stringify(intentIds))
-        .run<{ id: string }>()
-    ).results.map(({ id }) => id),
+    await queryIds(db, "SELECT intent_id AS id FROM payment WHERE intent_id IN (SELECT value FROM json_each(?1)) AND state = 'paid'", [
+      JSON.stringify(intentIds),
+    ]),
   );
 
 export const findPayment = (db: D1Database, accountId: string, id: string): Promise<Payment | null> =>
   db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`).bind(accountId, id).first<Payment>();
 
 /** A page of the account's payments that succeeded, newest first, after the payment `after`. */
-export const listPaid = async (
+export const listPaid = (
   db: D1Database,
   accountId: string,
   { limit, after }: { limit: number; after?: Pick<Payment, "createdAt" | "id"> | undefined },
 ): Promise<ListedPayment[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT ${paymentColumns},
-           (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'refund' AND r.state = 'taken') AS refunded,
-           (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'dispute' AND r.state = 'taken') AS disputed
-         FROM payment p WHERE p.account_id = ?1 AND p.state = 'paid'
-           AND (?3 IS NULL OR (p.created_at, p.id) < (?3, ?4)) ORDER BY p.created_at DESC, p.id DESC LIMIT ?2`,
-      )
-      .bind(accountId, limit, after?.createdAt ?? null, after?.id ?? null)
-      .run<ListedPayment>()
-  ).results;
+  queryRows(
+    db,
+    `SELECT ${paymentColumns},
+        (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'refund' AND r.state = 'taken') AS refunded,
+        (SELECT coalesce(sum(money), 0) FROM payment_return r WHERE r.payment_id = p.id AND kind = 'dispute' AND r.state = 'taken') AS disputed
+      FROM payment p WHERE p.account_id = ?1 AND p.state = 'paid'
+        AND (?3 IS NULL OR (p.created_at, p.id) < (?3, ?4)) ORDER BY p.created_at DESC, p.id DESC LIMIT ?2`,
+    [accountId, limit, after?.createdAt ?? null, after?.id ?? null],
+  );
 
 /** Stores a refund or dispute. What came back stays so, whatever older event arrives later. */
 export const setReturn = (db: D1Database, { id, paymentId, kind, money, state }: PaymentReturn, at: number): D1PreparedStatement =>
@@ -205,19 +192,16 @@ export const setReturn = (db: D1Database, { id, paymentId, kind, money, state }:
 /** Those of these refunds and disputes that are known in this state. */
 export const knownReturns = async (db: D1Database, returns: Pick<PaymentReturn, "id" | "state">[]): Promise<Set<string>> =>
   new Set(
-    (
-      await db
-        .prepare(
-          `SELECT r.id FROM json_each(?1) j JOIN payment_return r ON r.id = j.value ->> 0
-           WHERE r.state = j.value ->> 1 OR r.state = 'returned'`,
-        )
-        .bind(JSON.stringify(returns.map(({ id, state }) => [id, state])))
-        .run<{ id: string }>()
-    ).results.map(({ id }) => id),
+    await queryIds(
+      db,
+      `SELECT r.id FROM json_each(?1) j JOIN payment_return r ON r.id = j.value ->> 0
+        WHERE r.state = j.value ->> 1 OR r.state = 'returned'`,
+      [JSON.stringify(returns.map(({ id, state }) => [id, state]))],
+    ),
   );
 
-export const isHandled = async (db: D1Database, eventId: string): Promise<boolean> =>
-  (await db.prepare("SELECT 1 AS found FROM payment_event WHERE id = ?1").bind(eventId).first("found")) !== null;
+export const isHandled = (db: D1Database, eventId: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM payment_event WHERE id = ?1", [eventId]);
 
 /** Writes what an event changes, together with the event itself. */
 export async function writeEvent(db: D1Database, eventId: string, at: number, changes: D1PreparedStatement[]): Promise<void> {
@@ -230,6 +214,5 @@ export async function writeChanges(db: D1Database, changes: D1PreparedStatement[
 }
 
 /** Deletes handled events from before `before` (milliseconds): Stripe does not send them again, and their credits are known by their causes. */
-export const deleteOldEvents = async (db: D1Database, before: number): Promise<void> => {
-  await db.prepare("DELETE FROM payment_event WHERE at < ?1").bind(before).run();
-};
+export const deleteOldEvents = (db: D1Database, before: number): Promise<void> =>
+  execute(db, "DELETE FROM payment_event WHERE at < ?1", [before]);

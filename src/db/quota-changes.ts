@@ -1,5 +1,7 @@
 /** The changes of accounts' quotas: a database trigger records each; an admin's page adds who made it and the reason. */
 
+import { execute, queryRows } from "./query.ts";
+
 export interface QuotaChange {
   /** Later changes have higher ones. */
   id: number;
@@ -16,31 +18,27 @@ export interface QuotaChange {
 }
 
 /** A page of the account's changes, newest first, those before the change `after`. */
-export const listQuotaChanges = async (
+export const listQuotaChanges = (
   db: D1Database,
   accountId: string,
   { limit, after }: { limit: number; after?: Pick<QuotaChange, "id"> | undefined },
 ): Promise<QuotaChange[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT q.id, q.at, q.before, q.after, coalesce(q.reason, d.reason) AS reason, a.email AS admin, d.kind FROM quota_change q
-         LEFT JOIN account a ON a.id = q.admin_id LEFT JOIN credit d ON d.id = q.credit_id
-         WHERE q.account_id = ?1 AND (?3 IS NULL OR q.id < ?3) ORDER BY q.id DESC LIMIT ?2`,
-      )
-      .bind(accountId, limit, after?.id ?? null)
-      .run<QuotaChange>()
-  ).results;
+  queryRows(
+    db,
+    `SELECT q.id, q.at, q.before, q.after, coalesce(q.reason, d.reason) AS reason, a.email AS admin, d.kind FROM quota_change q
+      LEFT JOIN account a ON a.id = q.admin_id LEFT JOIN credit d ON d.id = q.credit_id
+      WHERE q.account_id = ?1 AND (?3 IS NULL OR q.id < ?3) ORDER BY q.id DESC LIMIT ?2`,
+    [accountId, limit, after?.id ?? null],
+  );
 
 /** Adds the admin and the reason to the change that was just made. */
 export async function explainQuotaChange(db: D1Database, accountId: string, adminId: string, reason: string): Promise<void> {
-  await db
-    .prepare(
-      `UPDATE quota_change SET admin_id = ?2, reason = ?3
-       WHERE id = (SELECT max(id) FROM quota_change WHERE account_id = ?1 AND credit_id IS NULL) AND admin_id IS NULL`,
-    )
-    .bind(accountId, adminId, reason || null)
-    .run();
+  await execute(
+    db,
+    `UPDATE quota_change SET admin_id = ?2, reason = ?3
+      WHERE id = (SELECT max(id) FROM quota_change WHERE account_id = ?1 AND credit_id IS NULL) AND admin_id IS NULL`,
+    [accountId, adminId, reason || null],
+  );
 }
 
 /** Deletes the reasons that admins wrote about the account, and the notes of its codes. The amounts stay, like those of the ledger. */

@@ -1,6 +1,7 @@
 /** Counts of all isolates by five minutes, which the checks read: makers' answers and queues' messages. Not related to money. */
 
 import { alert } from "../base/log.ts";
+import { execute, queryRows } from "./query.ts";
 
 const slotMs = 300_000;
 /** How long the sums are kept: longer than what reads them looks back. */
@@ -39,30 +40,26 @@ export function countCall(db: D1Database, name: Counted, isGood: boolean): Promi
 
 async function write(db: D1Database, calls: typeof pending, now: number): Promise<void> {
   try {
-    await db
-      .prepare(
-        `INSERT INTO call_sum (slot, name, is_good, calls)
-         SELECT ?1, value ->> 'name', value ->> 'isGood', value ->> 'calls' FROM json_each(?2) WHERE true
-         ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
-      )
-      .bind(now - (now % slotMs), JSON.stringify(calls))
-      .run();
+    await execute(
+      db,
+      `INSERT INTO call_sum (slot, name, is_good, calls)
+        SELECT ?1, value ->> 'name', value ->> 'isGood', value ->> 'calls' FROM json_each(?2) WHERE true
+        ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
+      [now - (now % slotMs), JSON.stringify(calls)],
+    );
   } catch (error) {
     alert("calls", { outcome: "not_counted" }, error);
   }
 }
 
 /** The good and bad calls by name since `since` (milliseconds), of names that have at least `minBad` bad ones. */
-export const badCallsSince = async (db: D1Database, since: number, minBad: number) =>
-  (
-    await db
-      .prepare(
-        `SELECT name, sum(iif(is_good, calls, 0)) AS good, sum(iif(is_good, 0, calls)) AS bad FROM call_sum
-         WHERE slot > ?1 - ${slotMs} GROUP BY name HAVING bad >= ?2 ORDER BY bad DESC, name`,
-      )
-      .bind(since, minBad)
-      .run<{ name: Counted; good: number; bad: number }>()
-  ).results;
+export const badCallsSince = (db: D1Database, since: number, minBad: number) =>
+  queryRows<{ name: Counted; good: number; bad: number }>(
+    db,
+    `SELECT name, sum(iif(is_good, calls, 0)) AS good, sum(iif(is_good, 0, calls)) AS bad FROM call_sum
+      WHERE slot > ?1 - ${slotMs} GROUP BY name HAVING bad >= ?2 ORDER BY bad DESC, name`,
+    [since, minBad],
+  );
 
 /** Deletes sums that nothing reads any more. */
 export const deleteOldSums = async (db: D1Database, now: number): Promise<void> => {

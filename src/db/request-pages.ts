@@ -1,5 +1,7 @@
 /** The pages in which the log of requests is stored, without content: bounded for each account. A page is one row, so a batch of requests is one write. */
 
+import { execute } from "./query.ts";
+
 /** A caller's request as the gateway reports it, without query, body and headers. */
 export interface LoggedRequest {
   account: string;
@@ -126,12 +128,8 @@ const dropOldest = (db: D1Database, accounts: string[]) =>
     .bind(JSON.stringify(accounts));
 
 /** Deletes the pages of all accounts whose requests are older than the retention time. */
-export const deleteOldRequests = async (db: D1Database, now: number): Promise<void> => {
-  await db
-    .prepare("DELETE FROM request_page WHERE began_at < ?1")
-    .bind(now - keptMs - pageMs)
-    .run();
-};
+export const deleteOldRequests = (db: D1Database, now: number): Promise<void> =>
+  execute(db, "DELETE FROM request_page WHERE began_at < ?1", [now - keptMs - pageMs]);
 
 /** Deletes the account's requests. */
 export const eraseRequests = (db: D1Database, account: string) =>

@@ -1,6 +1,7 @@
 /** The log of requests as callers see it: found by filters, and counted by them. */
 
 import { isChatId } from "../base/ids.ts";
+import { queryRows } from "./query.ts";
 import { keptMs, maxPages, overlapMs, pageMs, parsePage, type RequestEntry } from "./request-pages.ts";
 
 /** True if the request made a task or a chat, which has a cost. */
@@ -61,14 +62,13 @@ const valuesOf: Record<Facet, (entry: RequestEntry, rescued: ReadonlySet<string>
 async function readRescued(db: D1Database, account: string, entries: RequestEntry[]): Promise<ReadonlySet<string>> {
   const submitted = entries.filter(isSubmission).map(({ task }) => task);
   if (submitted.length === 0) return new Set();
-  const { results } = await db
-    .prepare(
-      `SELECT task_id AS task FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2
-         AND outcome = 'completed' AND json_array_length(attempts) > 1`,
-    )
-    .bind(JSON.stringify(submitted), account)
-    .run<{ task: string }>();
-  return new Set(results.map(({ task }) => task));
+  const rows = await queryRows<{ task: string }>(
+    db,
+    `SELECT task_id AS task FROM entry WHERE task_id IN (SELECT value FROM json_each(?1)) AND account_id = ?2
+      AND outcome = 'completed' AND json_array_length(attempts) > 1`,
+    [JSON.stringify(submitted), account],
+  );
+  return new Set(rows.map(({ task }) => task));
 }
 
 /** The number of pages that one query reads. */
@@ -130,12 +130,11 @@ export async function countRequests(
   { parts: count, now }: { parts: number; now: number },
 ): Promise<RequestCounts> {
   const { since, until } = filter;
-  const { results: pages } = await db
-    .prepare(
-      `SELECT entries FROM request_page WHERE account_id = ?1 AND began_at >= ?2 AND began_at < ?3 ORDER BY began_at DESC LIMIT ${maxPages + 1}`,
-    )
-    .bind(account, Math.max(now - keptMs, since) - pageMs, until + overlapMs)
-    .run<{ entries: string }>();
+  const pages = await queryRows<{ entries: string }>(
+    db,
+    `SELECT entries FROM request_page WHERE account_id = ?1 AND began_at >= ?2 AND began_at < ?3 ORDER BY began_at DESC LIMIT ${maxPages + 1}`,
+    [account, Math.max(now - keptMs, since) - pageMs, until + overlapMs],
+  );
   const parts = Array.from({ length: count }, (): Record<Result, number> => ({ succeeded: 0, refused: 0, failed: 0 }));
   const counts = Object.fromEntries(facets.map((facet) => [facet, new Map<string, number>()])) as Record<Facet, Map<string, number>>;
   const entries = pages.flatMap((page) => parsePage(page.entries)).filter((entry) => isAmong(entry, filter, now));

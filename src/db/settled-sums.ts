@@ -1,5 +1,7 @@
 /** Sums of settled tasks and chats of all accounts, by model and route: by five minutes for a day, then by hour. Amounts in millionths. */
 
+import { queryRows } from "./query.ts";
+
 const slotMs = 300_000;
 const hourMs = 3_600_000;
 /** How long the sums by five minutes are kept. */
@@ -107,13 +109,12 @@ export async function durationsOf(
   db: D1Database,
   since: number,
 ): Promise<Map<string, { p50: number | null; p95: number | null }>> {
-  const { results } = await db
-    .prepare(
-      `SELECT ${by === "route" ? "route" : providerOf} AS name, took, sum(tasks) AS tasks FROM settled_sum WHERE slot > ?1 - ${slotMs} AND outcome = 'completed' GROUP BY 1, 2 ORDER BY 1, 2`,
-    )
-    .bind(since)
-    .run<{ name: string; took: number; tasks: number }>();
-  const byName = Map.groupBy(results, ({ name }) => name);
+  const sums = await queryRows<{ name: string; took: number; tasks: number }>(
+    db,
+    `SELECT ${by === "route" ? "route" : providerOf} AS name, took, sum(tasks) AS tasks FROM settled_sum WHERE slot > ?1 - ${slotMs} AND outcome = 'completed' GROUP BY 1, 2 ORDER BY 1, 2`,
+    [since],
+  );
+  const byName = Map.groupBy(sums, ({ name }) => name);
   return new Map([...byName].map(([name, rows]) => [name, { p50: percentile(rows, 0.5), p95: percentile(rows, 0.95) }]));
 }
 
@@ -129,16 +130,15 @@ export interface Outcomes {
 
 /** Completion and duration since `since` (milliseconds) of each kind, or of each "kind model". Reads the sums of that time, not its tasks. */
 export async function readOutcomes(db: D1Database, since: number, by: "kind" | "model" = "kind"): Promise<Map<string, Outcomes>> {
-  const { results } = await db
-    .prepare(
-      `SELECT ${by === "kind" ? "kind" : "kind || ' ' || model"} AS name, outcome = 'completed' AS isCompleted, took, sum(tasks) AS tasks FROM settled_sum
-       WHERE slot > ?1 - ${slotMs} AND outcome IN ('completed', 'failed') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
-    )
-    .bind(since)
-    .run<{ name: string; isCompleted: 0 | 1; took: number; tasks: number }>();
-  const count = (of: typeof results) => of.reduce((sum, { tasks }) => sum + tasks, 0);
+  const sums = await queryRows<{ name: string; isCompleted: 0 | 1; took: number; tasks: number }>(
+    db,
+    `SELECT ${by === "kind" ? "kind" : "kind || ' ' || model"} AS name, outcome = 'completed' AS isCompleted, took, sum(tasks) AS tasks FROM settled_sum
+      WHERE slot > ?1 - ${slotMs} AND outcome IN ('completed', 'failed') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    [since],
+  );
+  const count = (of: typeof sums) => of.reduce((sum, { tasks }) => sum + tasks, 0);
   return new Map(
-    [...Map.groupBy(results, ({ name }) => name)].map(([name, rows]) => {
+    [...Map.groupBy(sums, ({ name }) => name)].map(([name, rows]) => {
       const completed = rows.filter(({ isCompleted }) => isCompleted === 1);
       const completionRate = Math.round((1000 * count(completed)) / count(rows)) / 1000;
       return [name, { ended: count(rows), completionRate, medianSeconds: percentile(completed, 0.5) }];
@@ -147,16 +147,13 @@ export async function readOutcomes(db: D1Database, since: number, by: "kind" | "
 }
 
 /** How many tasks and chats of each kind ended since `since` (milliseconds), and how many of them completed; without those that callers caused. */
-export const countOutcomes = async (db: D1Database, since: number): Promise<{ kind: string; ended: number; completed: number }[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT kind, sum(tasks) AS ended, sum(iif(outcome = 'completed', tasks, 0)) AS completed FROM settled_sum
-         WHERE slot > ?1 - ${slotMs} AND outcome IN ('completed', 'failed') GROUP BY kind ORDER BY kind`,
-      )
-      .bind(since)
-      .run<{ kind: string; ended: number; completed: number }>()
-  ).results;
+export const countOutcomes = (db: D1Database, since: number): Promise<{ kind: string; ended: number; completed: number }[]> =>
+  queryRows(
+    db,
+    `SELECT kind, sum(tasks) AS ended, sum(iif(outcome = 'completed', tasks, 0)) AS completed FROM settled_sum
+      WHERE slot > ?1 - ${slotMs} AND outcome IN ('completed', 'failed') GROUP BY kind ORDER BY kind`,
+    [since],
+  );
 
 /** The duration in seconds that this share of tasks did not exceed, null without tasks; `rows` in the order of durations. */
 function percentile(rows: { took: number; tasks: number }[], share: number): number | null {

@@ -3,6 +3,7 @@
 import { type Act, type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { type Announcer, changeKeys, putTopUp, removeTopUp, type TopUpSettings } from "./account-changes.ts";
 import { type Change, type Payment, paymentColumns } from "./payments.ts";
+import { execute, hasRow, queryIds, queryRow, queryRows } from "./query.ts";
 
 /** Automatic top-up of an account. Times in milliseconds. */
 export interface TopUp extends TopUpSettings {
@@ -73,20 +74,19 @@ export const setMethod = (db: D1Database, accountId: string, customerId: string,
  * whether the account owes. One with a debt need not: what a refund took beyond the quota may have come back from an open task.
  */
 export async function nextLow(db: D1Database, now: number, limit: number): Promise<{ accountId: string; threshold: number }[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT t.account_id AS accountId, t.threshold FROM top_up t JOIN wallet w ON w.id = t.account_id
-       WHERE t.paused_at IS NULL AND t.method_id IS NOT NULL AND w.quota - w.debt - w.used - w.granted < t.threshold
-       ORDER BY t.looked_at LIMIT ?1`,
-    )
-    .bind(limit)
-    .run<{ accountId: string; threshold: number }>();
-  if (results.length > 0)
-    await db
-      .prepare("UPDATE top_up SET looked_at = ?2 WHERE account_id IN (SELECT value FROM json_each(?1))")
-      .bind(JSON.stringify(results.map(({ accountId }) => accountId)), now)
-      .run();
-  return results;
+  const rows = await queryRows<{ accountId: string; threshold: number }>(
+    db,
+    `SELECT t.account_id AS accountId, t.threshold FROM top_up t JOIN wallet w ON w.id = t.account_id
+      WHERE t.paused_at IS NULL AND t.method_id IS NOT NULL AND w.quota - w.debt - w.used - w.granted < t.threshold
+      ORDER BY t.looked_at LIMIT ?1`,
+    [limit],
+  );
+  if (rows.length > 0)
+    await execute(db, "UPDATE top_up SET looked_at = ?2 WHERE account_id IN (SELECT value FROM json_each(?1))", [
+      JSON.stringify(rows.map(({ accountId }) => accountId)),
+      now,
+    ]);
+  return rows;
 }
 
 /**
@@ -102,35 +102,24 @@ export async function beginTopUp(
   readAt: number,
   now: number,
 ): Promise<Payment | undefined> {
-  const { results } = await db
-    .prepare(
-      `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id)
-       SELECT ?1, t.account_id, ?4, t.money, t.currency, t.money * ?6, 'open', 1, t.method_id
-       FROM top_up t JOIN account a ON a.id = t.account_id AND a.disabled = 0 AND a.erased_at IS NULL
-       WHERE t.account_id = ?2 AND t.currency = ?7 AND t.money <= ?8 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
-         AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.account_id = ?2 AND p.automatic = 1
-           AND (p.state = 'open' OR max(p.created_at, coalesce(p.paid_at, 0)) >= ?3))
-       ON CONFLICT DO NOTHING
-       RETURNING id`,
-    )
-    .bind(id, accountId, readAt, now, monthStart(now), tariff.perCent, tariff.currency, tariff.max)
-    .run();
-  return results.length === 1 ? ((await findAutomatic(db, id)) ?? undefined) : undefined;
+  const isBegun = await hasRow(
+    db,
+    `INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, automatic, method_id)
+      SELECT ?1, t.account_id, ?4, t.money, t.currency, t.money * ?6, 'open', 1, t.method_id
+      FROM top_up t JOIN account a ON a.id = t.account_id AND a.disabled = 0 AND a.erased_at IS NULL
+      WHERE t.account_id = ?2 AND t.currency = ?7 AND t.money <= ?8 AND t.paused_at IS NULL AND t.method_id IS NOT NULL AND t.money + ${ofMonth("?5")} <= t.ceiling
+        AND NOT EXISTS (SELECT 1 FROM payment p WHERE p.account_id = ?2 AND p.automatic = 1
+          AND (p.state = 'open' OR max(p.created_at, coalesce(p.paid_at, 0)) >= ?3))
+      ON CONFLICT DO NOTHING
+      RETURNING id`,
+    [id, accountId, readAt, now, monthStart(now), tariff.perCent, tariff.currency, tariff.max],
+  );
+  return isBegun ? queryRow(db, `SELECT ${paymentColumns} FROM payment p WHERE p.id = ?1`, [id]) : undefined;
 }
-
-const findAutomatic = (db: D1Database, id: string) =>
-  db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?1`).bind(id).first<Payment>();
 
 /** Those of these payments that the database has, in any state. */
 export const knownPayments = async (db: D1Database, ids: string[]): Promise<Set<string>> =>
-  new Set(
-    (
-      await db
-        .prepare("SELECT id FROM payment WHERE id IN (SELECT value FROM json_each(?1))")
-        .bind(JSON.stringify(ids))
-        .run<{ id: string }>()
-    ).results.map(({ id }) => id),
-  );
+  new Set(await queryIds(db, "SELECT id FROM payment WHERE id IN (SELECT value FROM json_each(?1))", [JSON.stringify(ids)]));
 
 /**
  * Puts an automatic payment that a restored database lost in the place of one that was begun without knowing of it. Its outcome is asked for
@@ -148,13 +137,8 @@ export const exchangeTopUp = (db: D1Database, begun: Payment, lost: { id: string
 ];
 
 /** Automatic payments whose outcome is not known yet, in any order: those on which banks work for days keep no other waiting. */
-export const listOpenTopUps = async (db: D1Database, limit: number): Promise<Payment[]> =>
-  (
-    await db
-      .prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.automatic = 1 AND p.state = 'open' ORDER BY random() LIMIT ?1`)
-      .bind(limit)
-      .run<Payment>()
-  ).results;
+export const listOpenTopUps = (db: D1Database, limit: number): Promise<Payment[]> =>
+  queryRows(db, `SELECT ${paymentColumns} FROM payment p WHERE p.automatic = 1 AND p.state = 'open' ORDER BY random() LIMIT ?1`, [limit]);
 
 /** The payment intent of an automatic payment that a bank is still working on. */
 export const setIntent = (db: D1Database, id: string, intentId: string): Change =>
@@ -183,14 +167,8 @@ export const pauseForDispute = (db: D1Database, accountId: string, disputeId: st
 ];
 
 /** Top-ups that are paused since `since`, and whose owners got no e-mail yet, in any order, so that those whose e-mail is refused delay no other. */
-export const listUntold = async (db: D1Database, since: number, limit: number): Promise<TopUp[]> =>
-  (
-    await db
-      .prepare(`SELECT ${columns} FROM top_up WHERE paused_at >= ?1 AND mailed_at IS NULL ORDER BY random() LIMIT ?2`)
-      .bind(since, limit)
-      .run<TopUp>()
-  ).results;
+export const listUntold = (db: D1Database, since: number, limit: number): Promise<TopUp[]> =>
+  queryRows(db, `SELECT ${columns} FROM top_up WHERE paused_at >= ?1 AND mailed_at IS NULL ORDER BY random() LIMIT ?2`, [since, limit]);
 
-export const setTold = async (db: D1Database, { accountId, pausedAt }: TopUp, now: number): Promise<void> => {
-  await db.prepare("UPDATE top_up SET mailed_at = ?3 WHERE account_id = ?1 AND paused_at = ?2").bind(accountId, pausedAt, now).run();
-};
+export const setTold = (db: D1Database, { accountId, pausedAt }: TopUp, now: number): Promise<void> =>
+  execute(db, "UPDATE top_up SET mailed_at = ?3 WHERE account_id = ?1 AND paused_at = ?2", [accountId, pausedAt, now]);

@@ -1,5 +1,7 @@
 /** The durations of recent tasks by group, in the database, shared by all isolates. */
 
+import { queryRows } from "./query.ts";
+
 /** The number of recent tasks kept per group. */
 const kept = 100;
 
@@ -21,9 +23,7 @@ export async function addDurations(db: D1Database, sort: string, seconds: number
 
 /** The durations of every group, from the nearest replica. One row for each kind, model and route that was used. */
 export async function readDurations(db: D1Database): Promise<Map<string, number[]>> {
-  const { results } = await db
-    .withSession("first-unconstrained")
-    .prepare("SELECT sort, seconds FROM typical_time")
-    .all<{ sort: string; seconds: string }>();
-  return new Map(results.map(({ sort, seconds }) => [sort, JSON.parse(seconds) as number[]]));
+  const replica = db.withSession("first-unconstrained");
+  const rows = await queryRows<{ sort: string; seconds: string }>(replica, "SELECT sort, seconds FROM typical_time");
+  return new Map(rows.map(({ sort, seconds }) => [sort, JSON.parse(seconds) as number[]]));
 }

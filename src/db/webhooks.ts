@@ -3,6 +3,7 @@
 import { deriveBytes, openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, replaceSecret } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
+import { execute, hasRow, queryRows } from "./query.ts";
 
 export type WebhookBindings = SealingSecrets & { DB: D1Database };
 
@@ -38,7 +39,7 @@ async function openRow(env: WebhookBindings, accountId: string): Promise<Webhook
   if (found) return found;
   // Of two parallel calls that create a secret the first one wins for both.
   const secret = await seal(env, accountId, newSecret());
-  await DB.prepare("INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING").bind(accountId, secret).run();
+  await execute(DB, "INSERT INTO webhook (account_id, secret) VALUES (?1, ?2) ON CONFLICT DO NOTHING", [accountId, secret]);
   return (await findRow(DB, accountId))!;
 }
 
@@ -122,13 +123,13 @@ export async function rotateSecret(
  */
 export async function sealSecrets(env: WebhookBindings, after: string, limit: number): Promise<string | undefined> {
   const { DB } = env;
-  const { results } = await DB.prepare(
+  const rows = await queryRows<Pick<Webhook, "secret" | "oldSecret"> & { accountId: string }>(
+    DB,
     "SELECT account_id AS accountId, secret, old_secret AS oldSecret FROM webhook WHERE account_id > ?1 ORDER BY account_id LIMIT ?2",
-  )
-    .bind(after, limit)
-    .run<Pick<Webhook, "secret" | "oldSecret"> & { accountId: string }>();
+    [after, limit],
+  );
   const statements = [];
-  for (const { accountId, secret, oldSecret } of results) {
+  for (const { accountId, secret, oldSecret } of rows) {
     const sealed = await sealAgain(env, accountId, secret);
     const oldSealed = oldSecret === null ? null : await sealAgain(env, accountId, oldSecret);
     if (sealed === secret && oldSealed === oldSecret) continue;
@@ -144,7 +145,7 @@ export async function sealSecrets(env: WebhookBindings, after: string, limit: nu
     );
   }
   if (statements.length > 0) await DB.batch(statements);
-  return results.length < limit ? undefined : results.at(-1)?.accountId;
+  return rows.length < limit ? undefined : rows.at(-1)?.accountId;
 }
 
 /** The secrets that sign at the time `now` (milliseconds), the newest first. */
@@ -152,5 +153,5 @@ export const signingSecrets = ({ secret, oldSecret, rotatedAt }: Webhook, now: n
   oldSecret !== null && now < (rotatedAt ?? 0) + oldSecretMs ? [secret, oldSecret] : [secret];
 
 /** True if the account has an endpoint. */
-export const hasEndpoint = async (db: D1Database, accountId: string): Promise<boolean> =>
-  (await db.prepare("SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL").bind(accountId).first()) !== null;
+export const hasEndpoint = (db: D1Database, accountId: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL", [accountId]);

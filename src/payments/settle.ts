@@ -4,7 +4,7 @@
  */
 
 import type { Stripe } from "stripe";
-import { findRow } from "../db/accounts.ts";
+import { hasAccount } from "../db/accounts.ts";
 import type { Credit } from "../db/credits.ts";
 import { type Change, findPaid, type Payment, type PaymentReturn, setPaid, setReturn, writeChanges } from "../db/payments.ts";
 import { pauseForDispute } from "../db/top-ups.ts";
@@ -19,7 +19,7 @@ export async function settlePaid({ db, stripe, wallets }: Desk, intent: Stripe.P
   const received = intent.amount_received;
   if (!purpose || intent.status !== "succeeded" || received <= 0) return [];
   const { accountId, paymentId, isAutomatic = false } = purpose;
-  if (!(await findRow(db, accountId))) {
+  if (!(await hasAccount(db, accountId))) {
     log("payment", { account: accountId, outcome: "unknown_account", intent: intent.id });
     return [];
   }

@@ -37,7 +37,8 @@ function databaseWith(db: D1Database, entries: Entry[]): D1Database {
   const patch = (row: any) =>
     row && { ...row, ...("revision" in row && !("keyId" in row) && { revision: newest }), ...("models" in row && { models: newest }) };
   const wrap = (statement: D1PreparedStatement, sql: string): D1PreparedStatement => {
-    if (sql.includes("FROM model GROUP BY id")) return { all: () => Promise.resolve({ results: rows }) } as never;
+    if (sql.includes("FROM model GROUP BY id"))
+      return { bind: () => wrap(statement, sql), run: () => Promise.resolve({ results: rows }) } as never;
     if (!sql.includes(selectRevision)) return statement;
     return {
       bind: (...values: unknown[]) => wrap(statement.bind(...values), sql),

@@ -38,5 +38,5 @@ const statement = (sql: string, values: unknown[] = []) => {
       .run();
     return { ...answer, meta: { ...answer.meta, served_by_primary: false } };
   };
-  return { bind: (...bound: unknown[]) => statement(sql, bound), run, all: run };
+  return { bind: (...bound: unknown[]) => statement(sql, bound), run, first: async () => (await run()).results[0] ?? null };
 };
