@@ -102,8 +102,14 @@ export interface Output {
   /** Where the answer to an own input says that the file is. */
   url?: string;
   /** Opens the bytes. May be called again after a broken download, which never causes another generation. */
-  open(): Promise<{ body: ReadableStream<Uint8Array>; type: string; length?: number }>;
+  open(): Promise<{ body: ReadableStream<Uint8Array>; length?: number }>;
   thumbnail?: Output;
+}
+
+/** A file in memory. */
+export function heldOutput(content: string | Uint8Array<ArrayBuffer>): Output {
+  const blob = new Blob([content]);
+  return { open: () => Promise.resolve({ body: blob.stream(), length: blob.size }) };
 }
 
 /** An upstream's verdict is final. */
@@ -137,6 +143,8 @@ export const ownFailure: Failed = { status: "failed", code: "provider_error" };
 export const unknownWork: Failed = { ...ownFailure, isUnknown: true };
 /** The upstream does not make this content. */
 export const blocked: Failed = { status: "failed", code: "content_policy_violation" };
+/** The caller's files or input are at fault: another route would fail too. */
+export const badInput: Failed = { status: "failed", code: "invalid_input" };
 
 interface MadeCharacter {
   username: string;

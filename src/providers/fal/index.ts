@@ -7,7 +7,17 @@ import type { Plan } from "./plan.ts";
 import { lookUp } from "../shared/listed.ts";
 import { jsonPieces, measurePieces, type Piece, type PostInit, postPieces } from "../shared/streamed-body.ts";
 import { ownPieces, readOwnAnswer } from "../shared/own-input.ts";
-import { blocked, type Failed, type InputImage, type Job, type Provider, ProviderError, type Succeeded } from "../provider.ts";
+import {
+  badInput,
+  blocked,
+  type Failed,
+  type InputImage,
+  type Job,
+  ownFailure,
+  type Provider,
+  ProviderError,
+  type Succeeded,
+} from "../provider.ts";
 import { isSigned } from "./webhook.ts";
 
 interface Config {
@@ -172,8 +182,6 @@ function toPieces({ input, images }: Plan, all: InputImage[]): Piece[] {
   });
 }
 
-const failed = (code: Failed["code"]): Failed => ({ status: "failed", code });
-
 /** The URLs of an accepted request. If the answer does not contain them, they are built as in @fal-ai/client: from owner and app. */
 function requestUrls(submitted: Submitted, base: string, endpoint: string): Urls {
   const { request_id: id, status_url, response_url, cancel_url } = submitted;
@@ -208,14 +216,14 @@ async function parseResult(
   // A server error without fal's error fields comes from the queue itself and is retryable, and so is a redirect; every other answer is
   // about this request.
   if (response.status >= 500 || response.status < 400) throw toLaterFault(response, "result");
-  return failed("provider_error");
+  return ownFailure;
 }
 
 function readFiles(result: Result, isOwn: boolean): Succeeded | Failed {
   if (isOwn) return readOwnAnswer(result);
   const files = [result.images, result.image, result.video, result.videos].flat();
   const urls = files.flatMap((file) => (file?.url && /^https?:/.test(file.url) ? [file.url] : []));
-  return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : failed("provider_error");
+  return urls.length > 0 ? { status: "succeeded", outputs: urls.map((url) => outputAt(url)) } : ownFailure;
 }
 
 /** Accepted work stays accepted, whatever error the account or the queue has now: it is polled again. */
@@ -235,7 +243,7 @@ async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed 
   const { status, headers } = response;
   const { detail, error_type } = (await readJson<Trouble>(response)) ?? {};
   if (Array.isArray(detail)) {
-    if (detail.some((error) => error?.type === "content_policy_violation")) return failed("content_policy_violation");
+    if (detail.some((error) => error?.type === "content_policy_violation")) return blocked;
     // The caller's input is in the prompt and the images only, or is an own input. The gateway sets all other fields, so another route may
     // succeed, as it may with a prompt whose length the interface allows.
     const isCallers =
@@ -245,8 +253,8 @@ async function parseVerdict(response: Response, isOwn: boolean): Promise<Failed 
     // Documented under both names.
     const isRetryable = ["x-fal-retryable", "x-fal-needs-retry"].some((name) => /^(?:true|1)$/.test(headers.get(name) ?? ""));
     const mayPass = isRetryable || detail.some((error) => serviceTypes.has(error?.type ?? ""));
-    return failed(status < 500 && isCallers && !mayPass ? "invalid_input" : "provider_error");
+    return status < 500 && isCallers && !mayPass ? badInput : ownFailure;
   }
-  if (error_type ?? headers.get("x-fal-error-type")) return failed("provider_error");
-  return status === 422 && typeof detail === "string" ? failed("invalid_input") : undefined;
+  if (error_type ?? headers.get("x-fal-error-type")) return ownFailure;
+  return status === 422 && typeof detail === "string" ? badInput : undefined;
 }

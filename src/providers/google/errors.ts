@@ -1,7 +1,7 @@
 /** Google's error answers: verdicts on the request, faults of the operator's account, and retry times. */
 
 import { toFault, readJson, laterFault, maxRetryAfterMs } from "../shared/http.ts";
-import { unknownWork, blocked, type Failed, ProviderError } from "../provider.ts";
+import { badInput, unknownWork, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** `google.rpc.Status` as JSON. In the Interactions API `code` is a word. */
 interface Status {
@@ -57,7 +57,7 @@ export async function refusedStart(response: Response, hasImages: boolean): Prom
   const { fault, isModeration, isImage } = await parseRefusal(response, "start");
   if (fault.account) throw fault;
   if (isModeration) return blocked;
-  if (isImage && hasImages) return { status: "failed", code: "invalid_input" };
+  if (isImage && hasImages) return badInput;
   throw fault;
 }
 

@@ -45,7 +45,7 @@ export function geminiFiles({ key, baseUrl }: NonNullable<GoogleSettings["gemini
           // The key was accepted a moment ago: here 403 means that the file does not exist any more.
           throw error instanceof ProviderError && error.account ? new ProviderError("unclear", error.message) : error;
         });
-        return { ...opened, type: "video/mp4", ...(length !== undefined && { length }) };
+        return { ...opened, ...(length !== undefined && { length }) };
       },
     };
   }

@@ -5,7 +5,7 @@ import { refusedStart } from "./errors.ts";
 import type { GoogleSettings, Part } from "./part.ts";
 import { ask, makeSeveral } from "../shared/http.ts";
 import { readKept } from "../shared/kept.ts";
-import { type Failed, type Job, type Output, ProviderError, type Succeeded } from "../provider.ts";
+import { blocked, type Failed, type Job, type Output, ownFailure, ProviderError, type Succeeded } from "../provider.ts";
 
 interface Content {
   text?: string;
@@ -64,10 +64,7 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
     const { value, outputOf } = await readKept<Answer>(response, job.keep, (path) => path.at(-1) === "data");
     // An image may have been generated and billed, but the answer cannot be parsed.
     if (!value) throw new ProviderError("unclear", "start: the answer is not a JSON object");
-    const answer = value;
-    return (
-      (await findImage(answer, outputOf)) ?? { status: "failed", code: isBlocked(answer) ? "content_policy_violation" : "provider_error" }
-    );
+    return (await findImage(value, outputOf)) ?? (isBlocked(value) ? blocked : ownFailure);
   }
 }
 

@@ -116,7 +116,7 @@ function isVideo(text: string): boolean {
 export const polledVideo = (poll: () => Promise<Response>): Output => ({
   async open() {
     const response = await poll();
-    if (response.ok && response.body) return { body: videoIn(response.body), type: "video/mp4" };
+    if (response.ok && response.body) return { body: videoIn(response.body) };
     await response.body?.cancel();
     throw laterFault(toFault(response, "output"));
   },

@@ -10,7 +10,7 @@ import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part
 import { ask, readJson, jsonPost } from "../shared/http.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { ProviderError, type GenerationRequest } from "../provider.ts";
+import { blocked, ownFailure, ProviderError, type GenerationRequest } from "../provider.ts";
 
 interface Interaction {
   id?: string | null;
@@ -79,7 +79,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       const { status, errors, steps, usage } = answer.value ?? {};
       if (failures.has(status ?? "")) {
         const isRefused = asList(errors).some((error) => isAboutContent(`${error?.code} ${error?.message}`));
-        return { status: "failed", code: isRefused ? "content_policy_violation" : "provider_error" };
+        return isRefused ? blocked : ownFailure;
       }
       if (status !== "completed") return { status: "pending" };
       const output = asList(steps).findLast((step) => step?.type === "model_output");
@@ -93,7 +93,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       const wasMade = asList(usage?.output_tokens_by_modality).some(
         (one) => one?.modality?.toLowerCase() === "video" && Number(one.tokens) > 0,
       );
-      return { status: "failed", code: wasMade ? "provider_error" : "content_policy_violation" };
+      return wasMade ? ownFailure : blocked;
     },
 
     async cancel(handle) {

@@ -8,7 +8,7 @@ import type { GoogleSettings, Handle, Part } from "./part.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import { ask, readJson, jsonPost, laterFault } from "../shared/http.ts";
-import { type Failed, ProviderError } from "../provider.ts";
+import { badInput, blocked, type Failed, ownFailure, ProviderError } from "../provider.ts";
 
 interface Operation {
   done?: boolean | null;
@@ -87,16 +87,16 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
       if (answer.video) return { status: "succeeded", outputs: [polledVideo(() => fetchOperation(handle))] };
       const { done, error, response: result } = answer.value ?? {};
       if (!done) return { status: "pending" };
-      if (error) return { status: "failed", code: toCode(error) };
+      if (error) return toFailure(error);
       const isFiltered = Number(result?.raiMediaFilteredCount ?? 0) > 0 || (result?.raiMediaFilteredReasons?.length ?? 0) > 0;
-      return { status: "failed", code: isFiltered ? "content_policy_violation" : "provider_error" };
+      return isFiltered ? blocked : ownFailure;
     },
   };
 }
 
-function toCode({ code, message }: NonNullable<Operation["error"]>): Failed["code"] {
+function toFailure({ code, message }: NonNullable<Operation["error"]>): Failed {
   const text = message ?? "";
-  if (isAboutContent(text)) return "content_policy_violation";
+  if (isAboutContent(text)) return blocked;
   // The gateway sets the other arguments: another route may succeed.
-  return Number(code) === invalidArgument && isAboutImage(text) ? "invalid_input" : "provider_error";
+  return Number(code) === invalidArgument && isAboutImage(text) ? badInput : ownFailure;
 }

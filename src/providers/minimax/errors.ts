@@ -1,7 +1,7 @@
 /** MiniMax's refusals: codes come in the `base_resp` of an HTTP 200 (v1) or at the end of an error's message (v2). */
 
 import { laterFault, toFault } from "../shared/http.ts";
-import { unknownWork, blocked, type Failed, ProviderError } from "../provider.ts";
+import { badInput, unknownWork, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** The fields about a refusal in answers of both versions. All are optional. */
 export interface Refusable {
@@ -60,7 +60,7 @@ export function parseRefusal(
   // One code is used for every invalid request: only the message distinguishes an invalid image of the caller from a model that was
   // removed.
   const sentence = readSentence(body);
-  if (hasImages && code === "2013" && /image|frame/i.test(sentence)) return { status: "failed", code: "invalid_input" };
+  if (hasImages && code === "2013" && /image|frame/i.test(sentence)) return badInput;
   if (code === "2013" && /\bmodel\b/i.test(sentence)) return new ProviderError("model", `${step}: ${code}`);
   return toFault({ status: toStatus(response, code), headers: response.headers }, code === undefined ? step : `${step}: ${code}`);
 }

@@ -1,7 +1,7 @@
 /** ModelArk's error bodies, mapped to verdicts and faults. */
 
 import { toFault, readJson } from "../shared/http.ts";
-import { blocked, type Failed, ProviderError } from "../provider.ts";
+import { badInput, blocked, type Failed, ProviderError } from "../provider.ts";
 
 /** All fields are optional and nullable: the documentation promises none of them. */
 export interface WireError {
@@ -20,7 +20,7 @@ export function toFailure(error: WireError | null | undefined): Failed | undefin
   const code = String(error?.code ?? "");
   // The second kind is that of the risk control which an account of Volcengine may add.
   if (/SensitiveContentDetected|RiskDetection/.test(code)) return blocked;
-  if (code.startsWith("InvalidImageURL")) return { status: "failed", code: "invalid_input" };
+  if (code.startsWith("InvalidImageURL")) return badInput;
   return undefined;
 }
 
@@ -45,7 +45,7 @@ export async function readRefusal(response: Response, what: string, hasImages: b
     // Only `param` identifies the invalid field. It may be empty (volcengine-go-sdk 144): then the cause is unknown, and another route may
     // succeed.
     const isImage = /^(?:image|content)/.test(error.param ?? "");
-    if (status === 400 && code.startsWith("InvalidParameter") && hasImages && isImage) return { status: "failed", code: "invalid_input" };
+    if (status === 400 && code.startsWith("InvalidParameter") && hasImages && isImage) return badInput;
   }
   throw toFault(response, what);
 }

@@ -2,7 +2,7 @@
 
 import { contentCodes, lacksModel, modelCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
-import { blocked, type Failed, ProviderError } from "../provider.ts";
+import { badInput, blocked, type Failed, ProviderError } from "../provider.ts";
 
 interface WireError {
   error?: { code?: string | number | null; param?: string | null; message?: string | null } | string | null;
@@ -29,7 +29,7 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   const isRefusal = status >= 400 && status < 500 && status !== 401 && status !== 429;
   if (isRefusal && contentCodes.has(code)) return blocked;
   const isInput = isImageCode(code) || (isInputParam(param) && !modelCodes.has(code));
-  if ((status === 400 || status === 422) && isInput) return { status: "failed", code: "invalid_input" };
+  if ((status === 400 || status === 422) && isInput) return badInput;
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
   if (lacksModel(status, code, text)) return new ProviderError("model", `${message}: ${status}`);

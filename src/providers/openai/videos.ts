@@ -6,7 +6,7 @@ import { isContentCode, readRefusal } from "./errors.ts";
 import { type VideoFacts, requestFacts } from "./video-request.ts";
 import type { Upstream } from "./upstream.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
+import { type Accepted, blocked, type Failed, type Job, ownFailure, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
 /** The operation of an accepted video. */
 export interface VideoOperation extends VideoFacts {
@@ -68,10 +68,7 @@ function submit(
   return postPieces((init) => ask(globalThis, `${base}/videos`, init), pieces, { headers, signal });
 }
 
-const toFailure = (video: WireVideo): Failed => ({
-  status: "failed",
-  code: isContentCode(video.error?.code) ? "content_policy_violation" : "provider_error",
-});
+const toFailure = ({ error }: WireVideo): Failed => (isContentCode(error?.code) ? blocked : ownFailure);
 
 export async function pollVideo({ id, thumbnail }: VideoOperation, { base, headers }: Upstream): Promise<Pending | Succeeded | Failed> {
   const url = `${base}/videos/${encodeURIComponent(id)}`;

@@ -200,7 +200,7 @@ async function imageUrls(job: Job): Promise<string[]> {
 function toOutputs(output: unknown): Output[] {
   return [output].flat().flatMap((file) => {
     if (typeof file !== "string") return [];
-    const [, type = "", base64] = /^data:([^;,]+);base64,(.+)$/s.exec(file) ?? [];
-    return base64 !== undefined ? [toOutput(base64, type)] : /^https?:/.test(file) ? [outputAt(file)] : [];
+    const [, base64] = /^data:[^;,]+;base64,(.+)$/s.exec(file) ?? [];
+    return base64 !== undefined ? [toOutput(base64)] : /^https?:/.test(file) ? [outputAt(file)] : [];
   });
 }

@@ -10,7 +10,6 @@ import { ownFailure, blocked, type Job, type Output, type Provider } from "../pr
 
 interface WireOutput {
   url: string;
-  type: string;
   thumbnail_url?: string;
 }
 
@@ -43,9 +42,9 @@ export function sandbox(fetcher: Fetcher): Provider {
       const response = await call(wire.url);
       if (!response.ok || !response.body) throw toFault(response, "output");
       const length = response.headers.get("content-length");
-      return { body: response.body, type: wire.type, ...(length !== null && { length: Number(length) }) };
+      return { body: response.body, ...(length !== null && { length: Number(length) }) };
     },
-    ...(wire.thumbnail_url && { thumbnail: output({ url: wire.thumbnail_url, type: "image/png" }) }),
+    ...(wire.thumbnail_url && { thumbnail: output({ url: wire.thumbnail_url }) }),
   });
 
   return {

@@ -3,7 +3,7 @@
 import { limitWait } from "../../base/limit-wait.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { boundedBody } from "../../net/bounded-body.ts";
-import { type Failed, type Output, ProviderError, unknownWork } from "../provider.ts";
+import { type Failed, heldOutput, type Output, ProviderError, unknownWork } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
 /** The longest pause that an upstream may request: tasks have minutes. */
@@ -148,15 +148,11 @@ export function outputBehindKey(url: string, headers: Record<string, string>, ma
 function toOpened({ headers }: Response, body: ReadableStream<Uint8Array>): Awaited<ReturnType<Output["open"]>> {
   const length = headers.get("content-length");
   const isWhole = headers.get("content-encoding") === null;
-  const type = headers.get("content-type") ?? "application/octet-stream";
-  return { body, type, ...(length !== null && isWhole && { length: Number(length) }) };
+  return { body, ...(length !== null && isWhole && { length: Number(length) }) };
 }
 
 /** Decodes a file that an answer contains as Base64. */
-export function toOutput(base64: string, type: string): Output {
-  const bytes = Uint8Array.fromBase64(base64);
-  return { open: () => Promise.resolve({ body: new Blob([bytes]).stream(), type, length: bytes.byteLength }) };
-}
+export const toOutput = (base64: string): Output => heldOutput(Uint8Array.fromBase64(base64));
 
 /**
  * Generates up to `n` outputs one after the other. Stops at the first failure and returns the outputs so far, or the failure if there are

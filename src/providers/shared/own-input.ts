@@ -1,5 +1,6 @@
 /** Own inputs: the body as the caller wrote it, and the files and the rest of an answer of any shape. */
 
+import { isObject } from "../../base/is-object.ts";
 import { checkPublicUrl } from "../../net/public-url.ts";
 import { ownFailure, type Failed, type InputImage, type Job, type Output, type Succeeded } from "../provider.ts";
 import { outputAt, toOutput } from "./http.ts";
@@ -44,10 +45,10 @@ interface Reading {
 export function readOwnAnswer(answer: unknown, { takesTexts = false, kept }: Reading = {}): Succeeded | Failed {
   const outputs: Output[] = [];
   const toFile = (text: string, name: unknown): void => {
-    const inline = /^data:([\w.+/-]*)[^,]{0,100};base64,/i.exec(text.slice(0, 200));
+    const inline = /^data:[\w.+/-]*[^,]{0,100};base64,/i.exec(text.slice(0, 200));
     const url = inline ? undefined : checkPublicUrl(text, { allowPrivate: false, ownHosts: [] });
     if (!inline && !(url instanceof URL)) return;
-    const output = inline ? fromData(text.slice(inline[0].length), inline[1] ?? "") : outputAt((url as URL).href);
+    const output = inline ? fromData(text.slice(inline[0].length)) : outputAt((url as URL).href);
     const called = typeof name === "string" ? name : url instanceof URL ? url.pathname : "";
     if (output) outputs.push(Object.assign(output, { name: called.slice(-100), ...(url instanceof URL && { url: url.href }) }));
   };
@@ -78,14 +79,14 @@ export function readOwnAnswer(answer: unknown, { takesTexts = false, kept }: Rea
     return left.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(left);
   };
   const left = rest(answer);
-  const data = typeof left === "object" && left !== null && !Array.isArray(left) ? (left as Json) : left == null ? {} : { output: left };
+  const data = isObject(left) ? left : left == null ? {} : { output: left };
   if (outputs.length === 0 && Object.keys(data).length === 0) return ownFailure;
   return { status: "succeeded", outputs, ...(Object.keys(data).length > 0 && { data }) };
 }
 
-function fromData(base64: string, type: string): Output | undefined {
+function fromData(base64: string): Output | undefined {
   try {
-    return toOutput(base64, type);
+    return toOutput(base64);
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@
 
 import { cutClip, isAudible, StillError, cutStill } from "../../media/still.ts";
 import { sourceClip } from "./clip.ts";
-import { InputError, type Job, ProviderError, type Succeeded } from "../provider.ts";
+import { InputError, type Job, heldOutput, ProviderError, type Succeeded } from "../provider.ts";
 
 type Portrait = Required<Pick<Succeeded, "outputs" | "character">>;
 
@@ -14,7 +14,7 @@ export async function makePortrait(job: Job, media: MediaBinding): Promise<Portr
     return cutStill(media, await source.open(), (start + end) / 2);
   });
   return {
-    outputs: [{ open: () => Promise.resolve({ body: new Blob([image]).stream(), type: "image/png", length: image.byteLength }) }],
+    outputs: [heldOutput(image)],
     character: await makeName(job),
   };
 }

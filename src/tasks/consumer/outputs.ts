@@ -9,7 +9,7 @@ import { largeReads } from "../../media/large-reads.ts";
 import { alert } from "../../base/log.ts";
 import { cutStill } from "../../media/still.ts";
 import { readVideoFacts, VIDEO_WINDOW_BYTES } from "../../media/mp4.ts";
-import { type Job, type Output, ProviderError, type Succeeded } from "../../providers/provider.ts";
+import { type Job, heldOutput, type Output, ProviderError, type Succeeded } from "../../providers/provider.ts";
 import { Semaphore } from "../../base/concurrency.ts";
 import { withoutEchoes } from "./echoes.ts";
 import { Marks, maxManifestBytes } from "./marks.ts";
@@ -99,7 +99,7 @@ async function storeOwn(task: Task, lease: string, made: Succeeded, env: Env): P
   const text = made.data && JSON.stringify(made.data);
   const isLong = text !== undefined && text.length > maxDataLength;
   const files = await withoutEchoes(made.outputs.slice(0, maxOwnFiles), task.submission, bucket);
-  const outputs = [...files, ...(isLong ? [textFile(text)] : [])];
+  const outputs = [...files, ...(isLong ? [{ ...heldOutput(text), name: "answer.json" }] : [])];
   const data = made.data && !isLong && { data: made.data };
   const stored: Stored[] = [];
   for (const [at, output] of outputs.entries())
@@ -126,12 +126,6 @@ async function storeOwn(task: Task, lease: string, made: Succeeded, env: Env): P
 
 const listed = (files: Stored[]) => (files.length > 0 ? { files: files.map(({ asset }) => asset) } : {});
 
-const textFile = (text: string): Output => ({
-  name: "answer.json",
-  open: () =>
-    Promise.resolve({ body: new Blob([text]).stream(), type: "application/json", length: new TextEncoder().encode(text).byteLength }),
-});
-
 /** Size and duration of a stored video. */
 function readFacts(bucket: R2Bucket, { asset, begin }: Stored): ReturnType<typeof readVideoFacts> {
   const read = async (offset: number, length: number) =>
@@ -144,8 +138,7 @@ const still = (media: MediaBinding, bucket: R2Bucket, key: string, seconds: numb
   async open() {
     const video = await openAsset(bucket, key);
     if (!video) throw new BadOutputError("the stored video is gone");
-    const bytes = await cutStill(media, video.body, seconds);
-    return { body: new Blob([bytes]).stream(), type: "image/png", length: bytes.byteLength };
+    return heldOutput(await cutStill(media, video.body, seconds)).open();
   },
 });
 
@@ -181,7 +174,7 @@ export function keeping(task: Task, lease: string, env: Env, clock: StartClock):
       async open() {
         const object = await openAsset(bucket, asset.key);
         if (!object) throw new BadOutputError("the kept file is gone");
-        return { body: object.body, type: asset.type, length: object.size };
+        return { body: object.body, length: object.size };
       },
     };
     kept.set(output, stored);
