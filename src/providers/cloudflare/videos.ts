@@ -1,43 +1,26 @@
 /** Video models behind Cloudflare: the input of each family (cloudflare-docs `catalog-models/*.json`). */
 
 import { toUrl, toBase64, type Family, inTurn } from "./inputs.ts";
-import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
+import { allImages, byRole, fixedRatio } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
+import { beyondLimits, secondsFrom, upTo1080, upTo720, type VideoLimits } from "../shared/video-limits.ts";
 import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
-const toSet = (...values: string[]) => new Set(values);
-const isLong = ({ prompt }: GenerationRequest, max: number) => prompt.length > max;
+const limitedTo = (limits: VideoLimits) => (request: GenerationRequest) => beyondLimits(request, limits);
 
-/** The images of a job by role; those of its characters are references. */
-function frameImages(job: Job): { first?: InputImage; last?: InputImage; references: InputImage[] } {
-  const all = allImages(job);
-  const { first, last, references } = splitByRole(job);
-  const at = (index: number | undefined) => (index === undefined ? undefined : all[index]);
-  const [firstImage, lastImage] = [at(first), at(last)];
-  return {
-    ...(firstImage && { first: firstImage }),
-    ...(lastImage && { last: lastImage }),
-    references: references.flatMap((index) => all[index] ?? []),
-  };
-}
-
-const veoSizes = toSet("16:9", "9:16", "1:1", "auto");
-const veoSeconds = new Set([4, 6, 8]);
-const veoResolutions = toSet("720p", "1080p");
+/** The images of a job by role. */
+const frameImages = (job: Job) => byRole(job, allImages(job));
 
 /** It accepts one image, the first frame, in bare Base64. Every other field is required. */
 const veo: Family = {
   kind: "video",
   ids: /\/veo-/,
-  unsupportedField(request) {
-    const { last, references } = splitByRole(request);
-    if (!veoSizes.has(request.size ?? "")) return "size";
-    if (!veoSeconds.has(request.duration ?? 0)) return "duration";
-    if (!veoResolutions.has(request.resolution ?? "720p")) return "metadata.resolution";
-    if (request.watermark) return "metadata.watermark";
-    if (last !== undefined || references.length > 0) return "images";
-    return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
-  },
+  unsupportedField: limitedTo({
+    ratios: ["16:9", "9:16", "1:1", "auto"],
+    seconds: [4, 6, 8],
+    resolutions: ["720p", "1080p"],
+    frames: ["first"],
+  }),
   async input(job) {
     const { first } = frameImages(job);
     return {
@@ -51,34 +34,29 @@ const veo: Family = {
   },
 };
 
-const seedanceSizes = toSet("16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "auto");
 const maxSeedancePrompt = 2000;
-const maxSeedanceReferences = 4;
 
-/** fast, mini and 2.5 have at most 720p. */
-const seedanceResolutions = (model: string) =>
-  /-(?:fast|mini)|-2\.5/.test(model) ? toSet("480p", "720p") : toSet("480p", "720p", "1080p");
+const seedanceLimits = (model: string): VideoLimits => ({
+  maxPrompt: maxSeedancePrompt,
+  ratios: ["16:9", "4:3", "1:1", "3:4", "9:16", "21:9", "auto"],
+  // "Ignored if an image is used": the video gets the ratio of its first frame.
+  ratioBesideFrame: "refused",
+  seconds: secondsFrom(4, model.includes("-2.5") ? 30 : 12),
+  // fast, mini and 2.5 have at most 720p.
+  resolutions: /-(?:fast|mini)|-2\.5/.test(model) ? upTo720 : upTo1080,
+  // "Only works if an image start frame is also given."
+  frames: ["first", "pair"],
+  // "Cannot be used with 1080p resolution or first/last frame images."
+  maxReferences: 4,
+  withReferences: { resolutions: upTo720 },
+  watermark: true,
+});
 
 const seedance: Family = {
   kind: "video",
   ids: /\/seedance-/,
   labelSwitch: "always",
-  unsupportedField(request) {
-    const { duration = 0, resolution = "720p", size = "" } = request;
-    const { first, last, references } = splitByRole(request);
-    if (isLong(request, maxSeedancePrompt)) return "prompt";
-    if (!seedanceSizes.has(size)) return "size";
-    if (duration < 4 || duration > (request.model.includes("-2.5") ? 30 : 12)) return "duration";
-    if (!seedanceResolutions(request.model).has(resolution)) return "metadata.resolution";
-    if (request.promptOptimizer) return "metadata.prompt_optimizer";
-    // "Only works if an image start frame is also given."
-    if (last !== undefined && first === undefined) return "images";
-    // "Cannot be used with 1080p resolution or first/last frame images."
-    if (references.length > maxSeedanceReferences || (references.length > 0 && first !== undefined)) return "images";
-    if (references.length > 0 && resolution === "1080p") return "metadata.resolution";
-    // "Ignored if an image is used": the video gets the ratio of its first frame.
-    return first !== undefined && size !== "auto" ? "size" : undefined;
-  },
+  unsupportedField: (request) => beyondLimits(request, seedanceLimits(request.model)),
   async input(job) {
     const { first, last, references } = frameImages(job);
     return {
@@ -97,21 +75,24 @@ const seedance: Family = {
 };
 
 const maxHailuoPrompt = 2000;
+const hailuoLimits: VideoLimits = {
+  maxPrompt: maxHailuoPrompt,
+  ratios: ["16:9"],
+  ratioBesideFrame: "ignored",
+  seconds: [6, 10],
+  resolutions: ["768p", "1080p"],
+  frames: ["first"],
+  promptOptimizer: true,
+};
 
 /** It has no ratio field: a video is 16:9, or has the ratio of its first frame. */
 const hailuo: Family = {
   kind: "video",
   ids: /\/hailuo-/,
   unsupportedField(request) {
-    const { first, last, references } = splitByRole(request);
-    if (isLong(request, maxHailuoPrompt)) return "prompt";
-    if (request.duration !== 6 && request.duration !== 10) return "duration";
-    if (request.resolution !== undefined && request.resolution !== "768p" && request.resolution !== "1080p") return "metadata.resolution";
     // platform.minimax.io: 1080P videos are six seconds long.
     if (request.resolution === "1080p" && request.duration === 10) return "metadata.resolution";
-    if (request.watermark) return "metadata.watermark";
-    if (last !== undefined || references.length > 0) return "images";
-    return request.size !== "16:9" && first === undefined ? "size" : undefined;
+    return beyondLimits(request, hailuoLimits);
   },
   async input(job) {
     const { first } = frameImages(job);
@@ -126,22 +107,17 @@ const hailuo: Family = {
   },
 };
 
-const h3Sizes = toSet("21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto");
-
 /** The prompt and the images are parts of `content`. A last frame is possible without a first one. */
 const h3: Family = {
   kind: "video",
   ids: /\/h3/,
-  unsupportedField(request) {
-    const { duration = 0 } = request;
-    const { first, last, references } = splitByRole(request);
-    if (!h3Sizes.has(request.size ?? "")) return "size";
-    if (duration < 4 || duration > 15) return "duration";
-    if (request.resolution !== undefined && request.resolution !== "768p") return "metadata.resolution";
-    if (request.watermark) return "metadata.watermark";
-    if (request.promptOptimizer) return "metadata.prompt_optimizer";
-    return references.length > 0 && (first ?? last) !== undefined ? "images" : undefined;
-  },
+  unsupportedField: limitedTo({
+    ratios: ["21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "auto"],
+    seconds: secondsFrom(4, 15),
+    resolutions: ["768p"],
+    frames: ["first", "pair", "last"],
+    maxReferences: Infinity,
+  }),
   async input(job) {
     const { first, last, references } = frameImages(job);
     const toPart = async (image: InputImage, role: string) => ({ type: "image_url", image_url: { url: await toUrl(image) }, role });
@@ -154,23 +130,18 @@ const h3: Family = {
 };
 
 const maxKlingPrompt = 2500;
-const klingSizes = toSet("16:9", "9:16", "1:1", "auto");
 
 /** v3 and v3-omni: one image, the first frame, in bare Base64. Every other field is required. */
 const kling: Family = {
   kind: "video",
   ids: /\/kling-v3(?:-omni)?$/,
-  unsupportedField(request) {
-    const { duration = 0 } = request;
-    const { last, references } = splitByRole(request);
-    if (isLong(request, maxKlingPrompt)) return "prompt";
-    if (!klingSizes.has(request.size ?? "")) return "size";
-    if (duration < 3 || duration > 15) return "duration";
-    if (request.resolution !== undefined) return "metadata.resolution";
-    if (request.watermark) return "metadata.watermark";
-    if (last !== undefined || references.length > 0) return "images";
-    return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
-  },
+  unsupportedField: limitedTo({
+    maxPrompt: maxKlingPrompt,
+    ratios: ["16:9", "9:16", "1:1", "auto"],
+    seconds: secondsFrom(3, 15),
+    resolutions: [],
+    frames: ["first"],
+  }),
   async input(job) {
     const { first } = frameImages(job);
     const input = { prompt: toPrompt(job, maxKlingPrompt), duration: job.duration, aspect_ratio: fixedRatio(job.size), sound: "on" };
@@ -178,25 +149,18 @@ const kling: Family = {
   },
 };
 
-const wanSizes = toSet("16:9", "9:16", "1:1", "4:3", "3:4");
-const wanResolutions = toSet("480p", "720p", "1080p");
 const maxWanPrompt = 2500;
 
 /** 3.0 and its prime, from text only here, and at most half as long as at its maker. */
 const wan: Family = {
   kind: "video",
   ids: /\/wan-3\.0(?:-prime)?$/,
-  unsupportedField(request) {
-    const { duration = 0, resolution = "720p", size = "" } = request;
-    const { first, last, references } = splitByRole(request);
-    if (isLong(request, maxWanPrompt)) return "prompt";
-    if (first !== undefined || last !== undefined || references.length > 0) return "images";
-    if (!wanSizes.has(size)) return "size";
-    if (duration < 1 || duration > 15) return "duration";
-    if (!wanResolutions.has(resolution)) return "metadata.resolution";
-    if (request.watermark) return "metadata.watermark";
-    return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
-  },
+  unsupportedField: limitedTo({
+    maxPrompt: maxWanPrompt,
+    ratios: ["16:9", "9:16", "1:1", "4:3", "3:4"],
+    seconds: secondsFrom(1, 15),
+    resolutions: upTo1080,
+  }),
   input: (job) =>
     Promise.resolve({
       prompt: toPrompt(job, maxWanPrompt),

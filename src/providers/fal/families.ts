@@ -1,6 +1,6 @@
 /** Chooses the endpoint and input of the fal queue for a request, or names the field that the route does not support. Pure. */
 
-import { planHailuo, planKling, planOtherVideo, planSeedance, planVeo, planWan } from "./videos.ts";
+import { planVideo } from "./videos.ts";
 import { planImage } from "./images.ts";
 import type { Plan, Unsupported } from "./plan.ts";
 import type { GenerationRequest } from "../provider.ts";
@@ -14,13 +14,7 @@ export function toPlan(request: GenerationRequest): Plan | Unsupported {
   const family = request.model.replace(/\/+$/, "").replace(lastPart, "");
   if (request.kind === "image") return videoFamilies.test(family) ? { unsupported: "model" } : planImage(request, family);
   if (request.kind !== "video" || imageFamilies.test(family)) return { unsupported: "model" };
-  if (request.watermark) return { unsupported: "metadata.watermark" };
-  if (/\/hailuo-/.test(family)) return planHailuo(request, family);
-  if (request.promptOptimizer) return { unsupported: "metadata.prompt_optimizer" };
-  if (/\/veo/.test(family)) return planVeo(request, family);
-  if (family.endsWith("/wan-3.0")) return planWan(request, family);
-  if (/\/kling-video\/v3\//.test(family)) return planKling(request, family);
-  return /\/seedance[-/]/.test(family) ? planSeedance(request, family) : planOtherVideo(request, family);
+  return planVideo(request, family);
 }
 
 /** The endpoint of a route that makes something of a prompt alone; undefined if its family has none. A complete endpoint id is itself. */

@@ -10,6 +10,7 @@ import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part
 import { ask, readJson, jsonPost } from "../shared/http.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
+import { beyondLimits, secondsFrom } from "../shared/video-limits.ts";
 import { blocked, ownFailure, ProviderError, type GenerationRequest } from "../provider.ts";
 
 interface Interaction {
@@ -117,16 +118,16 @@ const earlierHandle = ({ sourceOperation }: GenerationRequest): Handle | undefin
 };
 
 function unsupportedField(request: GenerationRequest): string | undefined {
-  const { kind, model, size, duration = 0, resolution, watermark } = request;
-  const { first, last, references } = splitByRole(request);
+  const { kind, model } = request;
   if (kind !== "video" && kind !== "remix") return "model";
   if (kind === "remix" && !earlierHandle(request)) return "video_id";
-  if (size !== "16:9" && size !== "9:16" && size !== "auto") return "size";
-  if (!Number.isInteger(duration) || duration < 3 || duration > maxSeconds(model)) return "duration";
-  if (resolution !== undefined && !["720p", "1080p"].includes(resolution)) return "metadata.resolution";
-  if (last !== undefined || (first !== undefined && references.length > 0)) return "images";
-  if (request.promptOptimizer) return "metadata.prompt_optimizer";
-  return watermark ? "metadata.watermark" : undefined;
+  return beyondLimits(request, {
+    ratios: ["16:9", "9:16", "auto"],
+    seconds: secondsFrom(3, maxSeconds(model)),
+    resolutions: ["720p", "1080p"],
+    frames: ["first"],
+    maxReferences: Infinity,
+  });
 }
 
 function chooseTask(request: GenerationRequest): string {

@@ -5,9 +5,10 @@ import { withToken } from "./auth.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { isAboutContent, isAboutImage, refusedPoll, refusedStart } from "./errors.ts";
 import type { GoogleSettings, Handle, Part } from "./part.ts";
-import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
-import { toPrompt } from "../shared/prompt.ts";
 import { ask, readJson, jsonPost, laterFault } from "../shared/http.ts";
+import { allImages, byRole, fixedRatio } from "../shared/frames.ts";
+import { toPrompt } from "../shared/prompt.ts";
+import { beyondLimits } from "../shared/video-limits.ts";
 import { badInput, blocked, type Failed, ownFailure, ProviderError } from "../provider.ts";
 
 interface Operation {
@@ -21,7 +22,6 @@ const invalidArgument = 3;
 const seconds = 8;
 // @google/genai 3.1.0, converters of Image to Vertex.
 const toJson = (mimeType: string, data: string) => ({ bytesBase64Encoded: data, mimeType });
-const maxReferences = 3;
 
 export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSettings["vertex"]>): Part {
   const modelUrl = (model: string) => `${baseUrl}/publishers/google/models/${encodeURIComponent(model)}`;
@@ -34,15 +34,15 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
 
   return {
     unsupportedField(request) {
-      const { kind, size, duration, resolution, watermark } = request;
-      const { first, last, references } = splitByRole(request);
-      if (kind !== "video") return "model";
-      if (size !== "16:9" && size !== "9:16" && size !== "auto") return "size";
-      if (duration !== seconds) return "duration";
-      if (resolution !== undefined && !["720p", "1080p"].includes(resolution)) return "metadata.resolution";
-      if (last !== undefined && first === undefined) return "images";
-      if (references.length > maxReferences || (references.length > 0 && first !== undefined)) return "images";
-      return watermark ? "metadata.watermark" : undefined;
+      if (request.kind !== "video") return "model";
+      return beyondLimits(request, {
+        ratios: ["16:9", "9:16", "auto"],
+        seconds: [seconds],
+        resolutions: ["720p", "1080p"],
+        frames: ["first", "pair"],
+        maxReferences: 3,
+        promptOptimizer: true,
+      });
     },
 
     async start(job, signal) {
@@ -55,20 +55,18 @@ export function veoVideos({ serviceAccount, baseUrl }: NonNullable<GoogleSetting
         generateAudio: true,
         ...(resolution !== undefined && { resolution }),
       };
-      const { first, last } = splitByRole(job);
       const pieces = jsonPieces(
         images,
-        (values) => ({
-          instances: [
-            {
-              prompt: toPrompt(job),
-              ...(first === undefined
-                ? values.length > 0 && { referenceImages: values.map((image) => ({ image, referenceType: "asset" })) }
-                : { image: values[first], ...(last !== undefined && { lastFrame: values[last] }) }),
-            },
-          ],
-          parameters,
-        }),
+        (values) => {
+          const { first, last, references } = byRole(job, values);
+          const referenceImages = references.map((image) => ({ image, referenceType: "asset" }));
+          const instance = {
+            prompt: toPrompt(job),
+            ...(first !== undefined && { image: first, lastFrame: last }),
+            ...(references.length > 0 && { referenceImages }),
+          };
+          return { instances: [instance], parameters };
+        },
         { passesUrl: () => false, toJson },
       );
       const response = await withToken(serviceAccount, (headers) =>

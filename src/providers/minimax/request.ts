@@ -1,7 +1,8 @@
 /** The capabilities of MiniMax's models, and requests in the format of its two APIs: v1 for Hailuo, v2 for H3 and later. */
 
-import { type Frames, splitByRole } from "../shared/frames.ts";
-import { countCharacters, toPrompt } from "../shared/prompt.ts";
+import { splitByRole } from "../shared/frames.ts";
+import { toContent, toPrompt } from "../shared/prompt.ts";
+import { beyondLimits, secondsFrom, type VideoLimits } from "../shared/video-limits.ts";
 import type { GenerationRequest } from "../provider.ts";
 
 /** `MiniMax-H3`, `MiniMax-H3-Max`; all other models (`MiniMax-Hailuo-02`, `MiniMax-Hailuo-2.3`) use v1. */
@@ -11,53 +12,48 @@ export const isV2 = (model: string) => /^MiniMax-H\d/i.test(model);
 export const isMax = (model: string) => /-max(?:-turbo)?$/i.test(model);
 
 const maxPromptV1 = 2000;
-const ratios = new Set(["21:9", "16:9", "4:3", "1:1", "3:4", "9:16"]);
-const maxReferences = 9;
 /** H3's own default is 2K, its most expensive. */
 const plainResolution = "768p";
 
 /** The request field that the model does not support. */
 export function unsupportedField(request: GenerationRequest): string | undefined {
   if (request.kind !== "video") return "model";
-  const frames = splitByRole(request);
-  return isV2(request.model) ? unsupportedByV2(request, frames) : unsupportedByV1(request, frames);
+  return isV2(request.model) ? beyondLimits(request, limitsV2(request.model)) : unsupportedByV1(request);
 }
 
-function unsupportedByV1({ model, duration, resolution, prompt, size }: GenerationRequest, { first, last, references }: Frames) {
+function unsupportedByV1(request: GenerationRequest): string | undefined {
+  const { model, duration, resolution } = request;
+  const { first, last } = splitByRole(request);
   const is23 = /hailuo-2\.3/i.test(model);
-  if (countCharacters(prompt) > maxPromptV1) return "prompt";
-  if (references.length > 0) return "images";
-  // cloudflare-docs, catalog-models/minimax-hailuo-2.3: only a first frame, 768P and 1080P.
-  if (last !== undefined && (first === undefined || is23)) return "images";
+  const beyond = beyondLimits(request, {
+    maxPrompt: maxPromptV1,
+    // It has no ratio field: a video has the ratio of its first frame, and is landscape without one.
+    ratios: ["16:9"],
+    ratioBesideFrame: "ignored",
+    seconds: [6, 10],
+    // cloudflare-docs, catalog-models/minimax-hailuo-2.3: only a first frame, 768P and 1080P.
+    resolutions: is23 || first === undefined || last !== undefined ? ["768p", "1080p"] : ["512p", "768p", "1080p"],
+    frames: is23 ? ["first"] : ["first", "pair"],
+    watermark: true,
+    promptOptimizer: true,
+  });
+  if (beyond !== undefined) return beyond;
   // novita.ai/docs, minimax-hailuo-2.3-fast-i2v: its image is required.
   if (first === undefined && /-fast$/i.test(model)) return "images";
-  // It has no ratio field: a video has the ratio of its first frame, and is landscape without one.
-  if (first === undefined && size !== undefined && size !== "16:9") return "size";
-  if (duration !== 6 && duration !== 10) return "duration";
-  const isPossible =
-    resolution === undefined ||
-    resolution === "768p" ||
-    (resolution === "512p" && first !== undefined && last === undefined && !is23) ||
-    (resolution === "1080p" && duration === 6);
-  return isPossible ? undefined : "metadata.resolution";
+  return resolution === "1080p" && duration !== 6 ? "metadata.resolution" : undefined;
 }
 
-function unsupportedByV2(request: GenerationRequest, { first, last, references }: Frames): string | undefined {
-  const { duration, resolution, model, size, watermark } = request;
-  const hasFrames = first !== undefined || last !== undefined;
-  // A video has either frames or references; Max supports no references (@ai-sdk/minimax 3.0.45).
-  if (references.length > 0 && (hasFrames || isMax(model) || references.length > maxReferences)) return "images";
-  if (first === undefined && size !== undefined && !ratios.has(size)) return "size";
-  if (duration === undefined || !Number.isInteger(duration) || duration < (isMax(model) ? 5 : 4) || duration > 15) return "duration";
+const limitsV2 = (model: string): VideoLimits => ({
+  ratios: ["21:9", "16:9", "4:3", "1:1", "3:4", "9:16"],
+  ratioBesideFrame: "ignored",
+  seconds: secondsFrom(isMax(model) ? 5 : 4, 15),
   // H3 has 768P and 2K, Max 480P and 768P (@ai-sdk/minimax 3.0.45).
-  const isPossible = resolution === undefined || resolution === "768p" || (resolution === "480p" && !/^minimax-h3$/i.test(model));
-  if (!isPossible) return "metadata.resolution";
-  if (watermark && isMax(model)) return "metadata.watermark";
-  // It has no prompt optimizer, so only `false` is supported.
-  return request.promptOptimizer ? "metadata.prompt_optimizer" : undefined;
-}
-
-const wireRoles = { first_frame: "first_frame", last_frame: "last_frame", reference: "reference_image" };
+  resolutions: /^minimax-h3$/i.test(model) ? ["768p"] : ["480p", "768p"],
+  frames: ["first", "pair", "last"],
+  // Max supports none (@ai-sdk/minimax 3.0.45).
+  maxReferences: isMax(model) ? 0 : 9,
+  watermark: !isMax(model),
+});
 
 /** The body of `POST /v1/video_generation` or `POST /v2/video_generation`; `urls` are those of the request's images and then its characters'. */
 export function toBody(request: GenerationRequest, urls: string[]): Record<string, unknown> {
@@ -74,10 +70,9 @@ export function toBody(request: GenerationRequest, urls: string[]): Record<strin
       ...(promptOptimizer !== undefined && { prompt_optimizer: promptOptimizer }),
       ...Object.fromEntries(withRoles.map(({ role, url }) => [`${role}_image`, url])),
     };
-  const parts = withRoles.map(({ role, url }) => ({ type: "image_url", image_url: { url }, role: wireRoles[role] }));
   return {
     ...common,
-    content: [{ type: "text", text: toPrompt(request) }, ...parts],
+    content: toContent(request, urls),
     resolution: (resolution ?? plainResolution).toUpperCase(),
     // With a first frame the video has that image's ratio.
     ...(size !== undefined && !images.some(({ role }) => role === "first_frame") && { ratio: size }),

@@ -1,6 +1,7 @@
 /** Chooses the family of a route's model on Replicate: its input, and the fields that it does not support. */
 
 import { toPrompt } from "../shared/prompt.ts";
+import { beyondLimits } from "../shared/video-limits.ts";
 import type { GenerationRequest, ImageOutputs } from "../provider.ts";
 import type { Family, Input } from "./family.ts";
 import { hailuo, hasReferences, seedance, veo } from "./videos.ts";
@@ -15,7 +16,7 @@ const families = [seedream, nanoBanana, gptImage, seedance, hailuo, veo];
 const unknown = (kind: Family["kind"]): Family => ({
   of: /./,
   kind,
-  unsupportedField: ({ images, quality }) => (images.length > 0 ? "images" : quality === "hd" ? "quality" : undefined),
+  unsupportedField: (request) => (request.quality === "hd" ? "quality" : beyondLimits(request, {})),
   input: ({ size, duration, resolution }) => ({ aspect_ratio: size, duration, resolution }),
 });
 
@@ -27,8 +28,6 @@ export function unsupportedField(request: GenerationRequest): string | undefined
   const family = findFamily(request);
   if (family.kind !== request.kind || !modelId.test(request.model)) return "model";
   if (request.characters.length > 0 && !hasReferences(request.model)) return "prompt";
-  if (request.watermark && family !== hailuo) return "metadata.watermark";
-  if (request.promptOptimizer && family !== hailuo) return "metadata.prompt_optimizer";
   return family.unsupportedField(request);
 }
 

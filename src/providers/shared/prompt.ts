@@ -25,3 +25,11 @@ export function toPrompt(request: Prompted, maxCharacters = Infinity): string {
   const styled = `${prompt}\n\nStyle: ${request.style}.`;
   return countCharacters(styled) > maxCharacters ? prompt : styled;
 }
+
+const wireRoles = { first_frame: "first_frame", last_frame: "last_frame", reference: "reference_image" };
+
+/** The prompt and the images of a video as parts, for makers whose requests have both in one list; `urls` are in the order of `allImages`. */
+export const toContent = (request: GenerationRequest, urls: readonly string[]): object[] => [
+  { type: "text", text: toPrompt(request) },
+  ...urls.map((url, at) => ({ type: "image_url", image_url: { url }, role: wireRoles[request.images[at]?.role ?? "reference"] })),
+];
