@@ -71,6 +71,22 @@ export const notOneOf = (param: string, allowed: readonly unknown[]): Violation 
   allowed,
 });
 
+/** The violation of a field that is not known. */
+export const unknownField = (param: string, allowed: readonly string[]): Violation => ({
+  param,
+  rule: "unknown_field",
+  values: { allowed: allowed.join(", ") },
+  allowed,
+});
+
+/** The violation of a value beyond a limit, such as `{ maximum: 4 }`. */
+export const beyondLimit = (param: string, rule: string, limits: Record<string, number>): Violation => ({
+  param,
+  rule,
+  values: limits,
+  allowed: limits,
+});
+
 /** `["metadata", "style"]` -> `metadata.style`, `["images", 0]` -> `images[0]`. A name that the caller chose may be long, and is cut. */
 export const toParam = (path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, step) => {
@@ -78,6 +94,13 @@ export const toParam = (path: readonly PropertyKey[]): string =>
     const name = String(step).slice(0, 64);
     return text ? `${text}.${name}` : name;
   }, "");
+
+/** What a JSON value has at such a path. */
+export const valueAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>(
+    (found, step) => (typeof found === "object" && found !== null ? (found as Record<PropertyKey, unknown>)[step] : undefined),
+    value,
+  );
 
 /** The maximum number of violations in an answer (contract, section 1). */
 export const maxViolations = 50;

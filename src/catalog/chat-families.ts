@@ -1,29 +1,35 @@
 /** The fields of a chat that each family of upstream text models supports: `chat-families.txt`, overridden by `[vars.CHAT_FAMILIES]`. Pure. */
 
+import * as z from "zod/mini";
 import { once } from "../base/once.ts";
 import { readTable } from "../base/variables.ts";
 import text from "./chat-families.txt";
 
-/** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
-export interface ChatFamily {
-  /** A regular expression for its upstream model ids; the first family that matches is used. */
-  models: string;
-  /** The upstream's name of the field that limits the answer's tokens. */
-  limit: "max_tokens" | "max_completion_tokens";
-  /** Fields that it cannot honour: its routes are skipped if the caller sets one. */
-  refuses?: string[];
-  /** Fields that it does not support, and that change neither the price nor the kind of output: not sent. */
-  drops?: string[];
-  /** Fields that it refuses unless `reasoning_effort` is "none". If the caller gave no effort, "none" is sent with them. */
-  refuses_while_reasoning?: string[];
-  /** Values of `reasoning_effort` that it refuses. */
-  refuses_efforts?: string[];
-  /**
-   * Its context window in tokens, if the operator states it: a prompt that is too long for one route is tried on a route with a larger one.
-   */
-  context_tokens?: number;
-}
+const names = () => z.optional(z.array(z.string()));
 
+/** The settings of a family. Without settings a model supports every field and names its limit `max_tokens`. */
+const chatFamily = once(() =>
+  z.object({
+    /** A regular expression for its upstream model ids; the first family that matches is used. */
+    models: z.string().check(z.refine(isPattern)),
+    /** The upstream's name of the field that limits the answer's tokens. */
+    limit: z.enum(["max_tokens", "max_completion_tokens"]),
+    /** Fields that it cannot honour: its routes are skipped if the caller sets one. */
+    refuses: names(),
+    /** Fields that it does not support, and that change neither the price nor the kind of output: not sent. */
+    drops: names(),
+    /** Fields that it refuses unless `reasoning_effort` is "none". If the caller gave no effort, "none" is sent with them. */
+    refuses_while_reasoning: names(),
+    /** Values of `reasoning_effort` that it refuses. */
+    refuses_efforts: names(),
+    /**
+     * Its context window in tokens, if the operator states it: a prompt that is too long for one route is tried on a route with a larger one.
+     */
+    context_tokens: z.optional(z.int()),
+  }),
+);
+
+export type ChatFamily = z.infer<ReturnType<typeof chatFamily>>;
 export type ChatFamilies = Record<string, ChatFamily>;
 
 /** The built-in families: JSON in a text file beside the script, parsed once per isolate. */
@@ -38,32 +44,14 @@ export function chatFamilies(env: Env): ChatFamilies {
   return families;
 }
 
-const isNames = (value: unknown) => value === undefined || (Array.isArray(value) && value.every((name) => typeof name === "string"));
-
 /** Checks `[vars.CHAT_FAMILIES]`; throws a message that names the entry. Its families come before the built-in ones, and replace those of the same name. */
 function checkFamilies(configured: unknown): ChatFamilies {
   if (configured !== undefined && (typeof configured !== "object" || configured === null))
     throw new TypeError("CHAT_FAMILIES is not a table");
-  const families = { ...(configured as Record<string, unknown> | undefined) };
-  for (const [name, value] of Object.entries(families)) {
-    const family = (typeof value === "object" && value !== null ? value : {}) as Partial<ChatFamily>;
-    const lists = [family.refuses, family.drops, family.refuses_while_reasoning, family.refuses_efforts];
-    const context = family.context_tokens;
-    if (
-      typeof family.models !== "string" ||
-      !isPattern(family.models) ||
-      !["max_tokens", "max_completion_tokens"].includes(String(family.limit)) ||
-      !lists.every(isNames) ||
-      (context !== undefined && !Number.isSafeInteger(context))
-    )
-      throw new TypeError(
-        `CHAT_FAMILIES.${name} is not {models, limit, refuses, drops, refuses_while_reasoning, refuses_efforts, context_tokens}`,
-      );
-  }
-  return {
-    ...(families as ChatFamilies),
-    ...Object.fromEntries(Object.entries(builtIn()).filter(([name]) => !(name in families))),
-  };
+  const families = { ...(configured as ChatFamilies | undefined) };
+  const wrong = Object.keys(families).find((name) => !chatFamily().safeParse(families[name]).success);
+  if (wrong !== undefined) throw new TypeError(`CHAT_FAMILIES.${wrong} is not {${Object.keys(chatFamily().shape).join(", ")}}`);
+  return { ...families, ...Object.fromEntries(Object.entries(builtIn()).filter(([name]) => !(name in families))) };
 }
 
 function isPattern(text: string): boolean {

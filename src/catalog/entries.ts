@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { once } from "../base/once.ts";
-import type { Violation } from "../base/errors.ts";
+import { beyondLimit, notOneOf, unknownField, type Violation } from "../base/errors.ts";
 import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
 import { reportedCosts, splitCost } from "./cost-parts.ts";
 import { day } from "./fields.ts";
@@ -51,17 +51,6 @@ export const entryFields = once(() =>
   }),
 );
 
-const limited =
-  (rule: string) =>
-  (param: string, allowed: readonly string[]): Violation => ({
-    param,
-    rule,
-    values: { allowed: allowed.join(", ") },
-    allowed,
-  });
-const oneOf = limited("not_one_of");
-const unknownField = limited("unknown_field");
-const limitedTo = (param: string, rule: string, values: Record<string, number>): Violation => ({ param, rule, values, allowed: values });
 const required = (param: string): Violation => ({ param, rule: "required" });
 
 /** What an entry is checked against: the models beside it, and the names of the providers. */
@@ -78,12 +67,12 @@ export function checkEntry(raw: Record<string, unknown>, id: string, around: Sur
   if (malformed.length > 0) return { entry, violations: malformed };
   const base = builtInCatalog().all.find((model) => model.id === id);
   const violations = [
-    ...(raw["id"] === undefined || raw["id"] === id ? [] : [oneOf("id", [id])]),
+    ...(raw["id"] === undefined || raw["id"] === id ? [] : [notOneOf("id", [id])]),
     ...checkNames(entry, around.catalog),
     ...checkTimes(entry, base),
     ...(base ? fixedFields(entry) : requiredFields(entry)),
     ...(entry.routes ?? []).flatMap(({ provider }, at) =>
-      around.providers.includes(provider) ? [] : [oneOf(`routes[${at}].provider`, around.providers)],
+      around.providers.includes(provider) ? [] : [notOneOf(`routes[${at}].provider`, around.providers)],
     ),
   ];
   if (!base && typeof entry.body === "object") return { entry, violations: [...violations, ...checkOwn(entry, entry.body)] };
@@ -102,7 +91,7 @@ function byName(violation: Violation): Violation {
   const { param, rule } = violation;
   const [, name] = /^(?:price|routes\[\d+\]\.cost)\.(?!(?:count|seconds|factors)$)(\w+)$/.exec(param) ?? [];
   if (name === undefined || rule !== "wrong_type") return violation;
-  return name.endsWith("_x") ? limitedTo(param, "out_of_range", factorRange) : limitedTo(param, "number_range", amountRange);
+  return name.endsWith("_x") ? beyondLimit(param, "out_of_range", factorRange) : beyondLimit(param, "number_range", amountRange);
 }
 
 /** A stored entry that the checks refuse, with every rule that it violates. */
@@ -179,7 +168,7 @@ function checkNames({ id, aliases = [] }: Entry, catalog: Catalog): Violation[] 
 /** A task that takes as long as is typical must not fail at its deadline. */
 function checkTimes({ kind, typical_seconds: typical = 0, deadline_seconds: deadline }: Entry, base: Model | undefined): Violation[] {
   const maximum = deadline ?? base?.deadlineSeconds ?? deadlineSeconds[(kind ?? base?.family) as Kind] ?? typical;
-  return typical > maximum ? [limitedTo("typical_seconds", "too_big", { maximum })] : [];
+  return typical > maximum ? [beyondLimit("typical_seconds", "too_big", { maximum })] : [];
 }
 
 /** What callers of a built-in model rely on stays. */
@@ -193,7 +182,7 @@ function requiredFields({ kind, body, price, routes }: Entry): Violation[] {
   if (kind === "text") return body === undefined ? missing : [...missing, { param: "body", rule: "no_body_of_text" }];
   return typeof body === "object" || (body !== undefined && allowed.slice(0, -1).includes(body))
     ? missing
-    : [...missing, oneOf("body", allowed)];
+    : [...missing, notOneOf("body", allowed)];
 }
 
 /** Every action must have a price, and every price must be exact in millionths. A chat's hold is of tokens that are not cached, so cached ones cost at most as much. */
@@ -210,7 +199,7 @@ function checkPrice({ price, state }: Entry, like: Model, base: Model | undefine
   return [
     ...missing.map((name) => required(`price.${name}`)),
     ...checkAmounts(amounts, "price", like.family === "chat" ? [...names, "cached_input"] : names),
-    ...(isDear ? [limitedTo("price.cached_input", "number_range", { minimum: 0, maximum: Number(maximum) })] : []),
+    ...(isDear ? [beyondLimit("price.cached_input", "number_range", { minimum: 0, maximum: Number(maximum) })] : []),
   ];
 }
 
@@ -230,6 +219,6 @@ const checkAmounts = (given: Record<string, unknown>, field: string, known: read
     const param = `${field}.${name.slice(0, 64)}`;
     if (!known.includes(name)) return [unknownField(param, known)];
     if (name.endsWith("_x"))
-      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100) ? [] : [limitedTo(param, "out_of_range", factorRange)];
-    return isAmount(amount, 0, 1e6) ? [] : [limitedTo(param, "number_range", amountRange)];
+      return Number.isSafeInteger(amount) && isAmount(amount, 1, 100) ? [] : [beyondLimit(param, "out_of_range", factorRange)];
+    return isAmount(amount, 0, 1e6) ? [] : [beyondLimit(param, "number_range", amountRange)];
   });

@@ -1,7 +1,8 @@
 /** Bodies of models with their own input: `{model, prompt?, input}`, checked by the upstream's own JSON Schema. Pure. */
 
 import { type OutputUnit, Validator } from "@cfworker/json-schema";
-import { maxViolations, notOneOf, toParam, type Violation } from "../base/errors.ts";
+import { beyondLimit, maxViolations, notOneOf, toParam, unknownField, valueAt, type Violation } from "../base/errors.ts";
+import { isObject } from "../base/is-object.ts";
 import { findInInput, type FoundFile, type JsonSchema, maxUniqueItems, prepareSchema, type Step } from "./own-schema.ts";
 import { type OwnPrice, priceInput, withDefaults } from "./own-price.ts";
 
@@ -68,10 +69,8 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
     files: [],
     violations: [...violations, ...found].slice(0, maxViolations),
   });
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    return refuse({ param: "input", rule: "wrong_type", values: { expected: "object" } });
-  const written = given as JsonSchema;
-  if (prompt !== undefined && Object.hasOwn(written, "prompt"))
+  if (!isObject(given)) return refuse({ param: "input", rule: "wrong_type", values: { expected: "object" } });
+  if (prompt !== undefined && Object.hasOwn(given, "prompt"))
     return refuse({ param: "prompt", rule: "not_together", values: { other: "input.prompt" } });
   if (prompt !== undefined && !takesPrompt(own))
     return refuse(
@@ -80,15 +79,12 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
         commonFields.filter((name) => name !== "prompt"),
       ),
     );
-  const input = withDefaults(own.reads, schema, { ...written, ...(prompt !== undefined && { prompt }) });
+  const input = withDefaults(own.reads, schema, { ...given, ...(prompt !== undefined && { prompt }) });
   const { files, unknown, tooLong } = findInInput(schema, input);
-  const limit = { maximum: maxUniqueItems };
-  if (tooLong.length > 0)
-    return refuse(...tooLong.map((at) => ({ param: toInputParam(at), rule: "too_big_list", values: limit, allowed: limit })));
+  if (tooLong.length > 0) return refuse(...tooLong.map((at) => beyondLimit(toInputParam(at), "too_big_list", { maximum: maxUniqueItems })));
   // Inline files are stored apart from the record.
   const length = JSON.stringify(input).length - files.reduce((sum, { value }) => sum + value.length, 0);
-  if (length > maxInputLength)
-    return refuse({ param: "input", rule: "too_long", values: { maximum: maxInputLength }, allowed: { maximum: maxInputLength } });
+  if (length > maxInputLength) return refuse(beyondLimit("input", "too_long", { maximum: maxInputLength }));
   const found = [
     ...unknown.map(({ at, allowed: names }) => unknownField(toInputParam(at), names)),
     ...toViolations(validator.validate(input).errors, schema, input).filter(({ param }) =>
@@ -99,13 +95,6 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
   const priced = priceInput(own.price, input);
   return "rule" in priced ? refuse(priced) : { input, files, violations };
 }
-
-const unknownField = (param: string, allowed: readonly string[]): Violation => ({
-  param,
-  rule: "unknown_field",
-  values: { allowed: allowed.join(", ") },
-  allowed,
-});
 
 /** The path of a file that an input names. */
 export const fileParam = ({ at }: Pick<FoundFile, "at">): string => toInputParam(at);
@@ -166,18 +155,9 @@ function steps(pointer: string, input: unknown): Step[] {
     });
 }
 
-const valueAt = (value: unknown, at: readonly Step[]): unknown =>
-  at.reduce<unknown>(
-    (found, step) => (typeof found === "object" && found !== null ? (found as Record<Step, unknown>)[step] : undefined),
-    value,
-  );
-
 function toViolation(keyword: string, rule: unknown, at: readonly Step[], value: unknown): Violation[] {
   const param = toInputParam(at);
-  const limited = (name: string, limit: "minimum" | "maximum"): Violation[] => {
-    const values = { [limit]: Number(rule) };
-    return [{ param, rule: name, values, allowed: values }];
-  };
+  const limited = (name: string, limit: "minimum" | "maximum") => [beyondLimit(param, name, { [limit]: Number(rule) })];
   /** `pattern`, `format`, `multipleOf` and the like say themselves what is allowed; a whole schema is too long. */
   const wrongForm: Violation = { param, rule: "wrong_form", ...(typeof rule !== "object" && { allowed: { [keyword]: rule } }) };
   switch (keyword) {

@@ -1,6 +1,7 @@
 /** Prices of models with their own input: rules that read fields of the input. A price is known before anything is asked upstream. Pure. */
 
-import type { Violation } from "../base/errors.ts";
+import { beyondLimit, notOneOf, unknownField, type Violation } from "../base/errors.ts";
+import { isObject } from "../base/is-object.ts";
 import { isAmount } from "./millionths.ts";
 import { type JsonSchema, merged } from "./own-schema.ts";
 
@@ -23,7 +24,6 @@ const fields = [...amounts, "count", "seconds", "factors"];
 /** Numbers of images and seconds that can be priced. */
 const maxNumber = 3_600;
 const maxPrice = 1e6;
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The rule with millionths, from a checked entry. */
 export function toRule(price: Record<string, unknown>): OwnPrice {
@@ -93,8 +93,8 @@ function toNumber(value: unknown, isWhole: boolean): number | undefined {
 
 /** The schema of a field of the input, without null as an alternative. */
 function fieldSchema({ properties }: JsonSchema, name: string): JsonSchema | undefined {
-  const found = isRecord(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-  return isRecord(found) ? merged(found) : undefined;
+  const found = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return isObject(found) ? merged(found) : undefined;
 }
 
 /** The values that a schema allows, if it lists them. */
@@ -110,64 +110,56 @@ function listed({ enum: words, const: word, type }: JsonSchema): unknown[] | und
  */
 export function checkOwnPrice(price: Record<string, unknown>, schema: JsonSchema): Violation[] {
   const violations: Violation[] = [];
-  const add = (param: string, rule: string, allowed?: readonly string[] | Record<string, number>) => {
-    const values = Array.isArray(allowed) ? { allowed: allowed.join(", ") } : (allowed as Record<string, number> | undefined);
-    violations.push({ param: `price.${param}`.slice(0, 256), rule, ...(values && { values }), ...(allowed && { allowed }) });
-  };
-  for (const name of Object.keys(price)) if (!fields.includes(name)) add(name.slice(0, 64), "unknown_field", fields);
+  const add = (violation: Violation) => void violations.push({ ...violation, param: `price.${violation.param}`.slice(0, 256) });
+  const notObject = (param: string): Violation => ({ param, rule: "wrong_type", values: { expected: "object" } });
+  for (const name of Object.keys(price)) if (!fields.includes(name)) add(unknownField(name.slice(0, 64), fields));
   const given = amounts.filter((name) => price[name] !== undefined);
   if (given.length !== 1)
     violations.push({ param: "price", rule: "one_of_required", values: { fields: amounts.join(", ") }, allowed: amounts });
   for (const name of given) {
     const amount = price[name];
-    if (!isAmount(amount, 0, maxPrice)) add(name, "number_range", { minimum: 0, maximum: maxPrice });
+    if (!isAmount(amount, 0, maxPrice)) add(beyondLimit(name, "number_range", { minimum: 0, maximum: maxPrice }));
   }
   const [amount] = given;
   const { count, seconds, factors = {} } = price;
-  if (amount === "second" && seconds === undefined) add("seconds", "required");
+  if (amount === "second" && seconds === undefined) add({ param: "seconds", rule: "required" });
   for (const [name, value, of] of [
     ["count", count, "image"],
     ["seconds", seconds, "second"],
   ] as const) {
     if (value === undefined) continue;
-    if (amount !== of) add(name, "not_together", undefined);
+    if (amount !== of) add({ param: name, rule: "not_together", values: { other: `price.${amount ?? ""}` } });
     else checkField(name, value, (one) => toNumber(one, of === "image") !== undefined);
   }
-  if (!isRecord(factors)) add("factors", "wrong_type");
+  if (!isObject(factors)) add(notObject("factors"));
   else
     for (const [field, values] of Object.entries(factors)) {
-      const wrong = isRecord(values) ? Object.entries(values).filter(([, one]) => !isAmount(one, 0, 1_000)) : [];
-      if (!isRecord(values)) add(`factors.${field}`, "wrong_type");
+      const wrong = isObject(values) ? Object.entries(values).filter(([, one]) => !isAmount(one, 0, 1_000)) : [];
+      if (!isObject(values)) add(notObject(`factors.${field}`));
       else if (wrong.length > 0)
-        for (const [value] of wrong) add(`factors.${field}.${value}`, "number_range", { minimum: 0, maximum: 1_000 });
+        for (const [value] of wrong) add(beyondLimit(`factors.${field}.${value}`, "number_range", { minimum: 0, maximum: 1_000 }));
       else {
         checkField(`factors.${field}`, field, (one) => factorFor(values as Record<string, number>, one) !== undefined, "*" in values);
         // A mistyped value would leave the real one to `*`, at another price.
         const known = listed(fieldSchema(schema, field) ?? {})?.map(String);
         for (const value of Object.keys(values))
-          if (known && value !== "*" && !known.includes(value)) add(`factors.${field}.${value}`, "not_one_of", [...known, "*"]);
+          if (known && value !== "*" && !known.includes(value)) add(notOneOf(`factors.${field}.${value}`, [...known, "*"]));
       }
     }
-  return violations.map((one) =>
-    one.rule === "not_together"
-      ? { ...one, values: { other: `price.${amount ?? ""}` } }
-      : one.rule === "wrong_type"
-        ? { ...one, values: { expected: "object" } }
-        : one,
-  );
+  return violations;
 
   function checkField(param: string, name: unknown, hasPrice: (value: unknown) => boolean, takesAll = false): void {
     const field = typeof name === "string" ? fieldSchema(schema, name) : undefined;
-    if (!field) return add(param, "not_one_of", Object.keys((schema["properties"] as object | undefined) ?? {}));
+    if (!field) return add(notOneOf(param, Object.keys((schema["properties"] as object | undefined) ?? {})));
     const { default: fallback } = field;
     const isRequired = (schema["required"] as string[] | undefined)?.includes(name as string) ?? false;
     if (takesAll) return;
-    if (!isRequired && fallback == null) return add(param, "price_no_default");
+    if (!isRequired && fallback == null) return add({ param, rule: "price_no_default" });
     const values = [...(listed(field) ?? []), ...(fallback == null ? [] : [fallback])];
-    const without = new Set(values.filter((value) => !hasPrice(value)).map(String));
-    if (without.size > 0) return add(param, "price_missing_values", [...without]);
+    const without = [...new Set(values.filter((value) => !hasPrice(value)).map(String))];
+    if (without.length > 0) return add({ param, rule: "price_missing_values", values: { allowed: without.join(", ") }, allowed: without });
     // A text or list without listed values may be anything; a number is checked when it is given.
     if (listed(field) === undefined && (param.startsWith("factors.") || !["integer", "number"].includes(field["type"] as string)))
-      add(param, "price_open_values");
+      add({ param, rule: "price_open_values" });
   }
 }

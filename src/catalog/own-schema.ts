@@ -2,6 +2,7 @@
 
 import type { Violation } from "../base/errors.ts";
 import { fileDigest } from "../base/file-id.ts";
+import { isObject } from "../base/is-object.ts";
 import { isSafePattern } from "./safe-pattern.ts";
 
 export type JsonSchema = Record<string, unknown>;
@@ -30,7 +31,6 @@ export const maxUniqueItems = 1_000;
 const fileMark = "x-file";
 
 const types = new Set(["null", "boolean", "object", "array", "number", "integer", "string"]);
-const isObject = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === "string";
 const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
 const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);

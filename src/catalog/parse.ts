@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { once } from "../base/once.ts";
-import { type ErrorCode, maxViolations, notOneOf, toParam, type Violation } from "../base/errors.ts";
+import { beyondLimit, type ErrorCode, maxViolations, notOneOf, toParam, valueAt, type Violation } from "../base/errors.ts";
 import type { ImageBackground, ImageFormat, ImageRole } from "./fields.ts";
 import { builtInCatalog, type Catalog } from "./catalog.ts";
 import type { Action, Family, Kind, Model } from "./models.ts";
@@ -190,12 +190,6 @@ function crossRules(body: Record<string, unknown>, action: Action, model: Model 
   return violations;
 }
 
-const valueAt = (body: unknown, path: PropertyKey[]) =>
-  path.reduce<unknown>(
-    (value, step) => (typeof value === "object" && value !== null ? (value as Record<PropertyKey, unknown>)[step] : undefined),
-    body,
-  );
-
 /** The violations that a schema found in a body: the first one of each field, at most as many as an answer lists. */
 export function toViolations(error: z.core.$ZodError, body: unknown): Violation[] {
   const found = new Map<string, Violation>();
@@ -249,7 +243,7 @@ function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
       const ofText = issue.code === "too_big" ? "too_long" : "blank";
       const ofList = isEmpty ? "blank" : `${issue.code}_list`;
       const rule = issue.origin === "array" ? ofList : issue.origin === "string" ? ofText : issue.code;
-      return { param, rule, values: limit, allowed: limit };
+      return beyondLimit(param, rule, limit);
     }
     case "custom": {
       const {

@@ -1,6 +1,6 @@
 /** The limits of lists and records in a body, checked before a schema looks at their elements. Pure. */
 
-import { toParam, type Violation } from "../base/errors.ts";
+import { beyondLimit, toParam, type Violation } from "../base/errors.ts";
 import { maxListLength } from "../media/json-scanner.ts";
 
 /** The limit of a list; that of `tools` differs from the general one (contract, section 1). */
@@ -42,9 +42,5 @@ export function findOversized(body: object): Violation | undefined {
 export const toOversized = (path: readonly PropertyKey[]): Violation | undefined =>
   path.length > maxLevels ? undefined : tooBig(path, true, maxLength(path));
 
-const tooBig = (path: readonly PropertyKey[], isList: boolean, maximum: number): Violation => ({
-  param: toParam(path),
-  rule: isList ? "too_big_list" : "too_big_record",
-  values: { maximum },
-  allowed: { maximum },
-});
+const tooBig = (path: readonly PropertyKey[], isList: boolean, maximum: number): Violation =>
+  beyondLimit(toParam(path), isList ? "too_big_list" : "too_big_record", { maximum });

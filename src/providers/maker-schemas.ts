@@ -1,8 +1,8 @@
 /** The JSON Schemas that makers publish of their models' inputs, as bodies of entries with an own input. */
 
-type Json = Record<string, unknown>;
+import { isObject } from "../base/is-object.ts";
 
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+type Json = Record<string, unknown>;
 
 /** The variables that the requests need: those of the providers. */
 export interface MakerSettings {
