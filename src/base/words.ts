@@ -5,6 +5,8 @@ export const taskKinds = ["image", "video", "character", "remix", "file"] as con
 export const taskStatuses = ["queued", "in_progress", "completed", "failed"] as const;
 /** Tasks and chats: what keys are limited to, and what is charged. */
 export const workKinds = ["chat", ...taskKinds] as const;
+/** What models make beside texts. */
+export const fileFamilies = ["image", "video", "file"] as const;
 /** The reasons why a task failed (contract, section 2). */
 export const failureCodes = ["content_policy_violation", "provider_error", "invalid_input", "deadline_exceeded", "cancelled"] as const;
 /** The events of an account's tasks, in `/v1/events` and as webhooks. */

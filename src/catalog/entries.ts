@@ -2,6 +2,7 @@
 
 import * as z from "zod/mini";
 import { once } from "../base/once.ts";
+import { fileFamilies } from "../base/words.ts";
 import { beyondLimit, notOneOf, unknownField, type Violation } from "../base/errors.ts";
 import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
 import { reportedCosts, splitCost } from "./cost-parts.ts";
@@ -39,7 +40,7 @@ const routeFields = once(() =>
 export const entryFields = once(() =>
   z.object({
     id: z.optional(z.string()),
-    kind: z.optional(z.enum(["text", "image", "video", "file"])),
+    kind: z.optional(z.enum(["text", ...fileFamilies])),
     title: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
     aliases: z.optional(z.array(z.string()).check(z.maxLength(16))),
     body: z.optional(z.union([z.string(), z.record(z.string(), z.unknown())])),

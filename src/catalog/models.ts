@@ -1,14 +1,14 @@
 /** What a model is: its fields, price, routes and times, as an entry of data and as the gateway uses it. */
 
 import type * as z from "zod/mini";
-import type { taskKinds, workKinds } from "../base/words.ts";
+import type { fileFamilies, taskKinds, workKinds } from "../base/words.ts";
 import type { OwnInput } from "./own-body.ts";
 import type { JsonSchema } from "./own-schema.ts";
 import type { OwnPrice } from "./own-price.ts";
 
 export type Kind = (typeof taskKinds)[number];
 export type Action = (typeof workKinds)[number];
-export type Family = "chat" | "image" | "video" | "file";
+export type Family = "chat" | (typeof fileFamilies)[number];
 
 /** Prices in millionths of a balance unit. A name with `_x` is a factor. */
 export interface Price {
@@ -55,7 +55,7 @@ export interface Route {
 /** A model as data: an entry of `models.txt` or of the operator. Amounts in balance units. For a built-in model an operator's entry has only what differs. */
 export interface Entry {
   id: string;
-  kind?: "text" | "image" | "video" | "file" | undefined;
+  kind?: "text" | (typeof fileFamilies)[number] | undefined;
   /** Its name for people; callers send `id`. */
   title?: string | undefined;
   aliases?: string[] | undefined;

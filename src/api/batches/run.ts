@@ -7,7 +7,7 @@ import { alert } from "../../base/log.ts";
 import type { Charge } from "../../db/ledger.ts";
 import { t } from "../../messages/index.ts";
 import type { LineReport } from "../../tasks/batch-line.ts";
-import type { Task } from "../../tasks/record.ts";
+import { isFinal, type Task } from "../../tasks/record.ts";
 import { BatchChats, toCharge } from "./chats.ts";
 import type { BatchInput } from "./input.ts";
 import { type Line, parseLine } from "./lines.ts";
@@ -312,7 +312,7 @@ export class BatchRun {
     });
     if (made && "task" in made) this.waits.lineBegan();
     if (!made || !("refused" in made)) {
-      const isOpen = made && (made.task.status === "queued" || made.task.status === "in_progress");
+      const isOpen = made && !isFinal(made.task);
       // It may have ended before this answer, or before a crash. Without an answer the price stays counted until the task's object has given one.
       const report = isOpen ? "open" : await this.#askTask(terms, taskId);
       if (report !== null && report !== "open") this.#endWithTask(lines, n, taskId, report);

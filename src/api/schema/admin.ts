@@ -1,6 +1,7 @@
 /** Schemas of the operator's answers: accounts, invitations, the audit. */
 
 import * as z from "zod/mini";
+import { fileFamilies } from "../../base/words.ts";
 import { violation } from "./errors.ts";
 import { amount, count, listAnswer, quotaFields, time } from "./shared.ts";
 
@@ -118,7 +119,7 @@ export const margins = z.strictObject({
 
 const soldModel = z.strictObject({
   id: z.string(),
-  kind: z.enum(["text", "image", "video", "file"]),
+  kind: z.enum(["text", ...fileFamilies]),
   built_in: z.boolean(),
   state: z.enum(["live", "hidden"]),
   title: z.optional(z.string()),

@@ -6,7 +6,7 @@ import { isAmount } from "../../catalog/millionths.ts";
 import { once } from "../../base/once.ts";
 import { printable } from "../../base/printable.ts";
 import { forCatalog } from "./for-catalog.ts";
-import { schemaMakers, taskKinds, workKinds } from "../../base/words.ts";
+import { fileFamilies, schemaMakers, taskKinds, workKinds } from "../../base/words.ts";
 
 const printableReference = once(() => printable(128));
 
@@ -160,7 +160,7 @@ export const newModelDraft = once(() =>
     maker: z.enum(schemaMakers),
     model: z.string().check(z.minLength(1), z.maxLength(200)),
     id: z.optional(z.string().check(z.maxLength(64))),
-    kind: z.optional(z.enum(["image", "video", "file"])),
+    kind: z.optional(z.enum(fileFamilies)),
   }),
 );
 

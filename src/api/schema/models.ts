@@ -1,6 +1,7 @@
 /** The schema of `/v1/models`. */
 
 import * as z from "zod/mini";
+import { fileFamilies } from "../../base/words.ts";
 import { amount, time } from "./shared.ts";
 
 const jsonSchema = z.looseObject({ type: z.string(), properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) });
@@ -9,7 +10,7 @@ export const modelEntry = z.strictObject({
   object: z.literal("model"),
   created: time,
   owned_by: z.string(),
-  kind: z.enum(["chat", "image", "video", "file"]),
+  kind: z.enum(["chat", ...fileFamilies]),
   title: z.optional(z.string().check(z.describe("Its name for people, if the operator gave it one."))),
   aliases: z.array(z.string()),
   parameters: jsonSchema.check(z.describe("JSON Schema of the model's own request body.")),

@@ -143,7 +143,7 @@ export const taskList = z.extend(listAnswer(taskData), {
 export const videoStatus = z.strictObject({
   id: taskId,
   object: z.literal("video.generation"),
-  status: z.enum(["submitted", "in_progress", "completed", "failed"]),
+  status: z.enum(taskStatuses.map((status) => (status === "queued" ? "submitted" : status))),
   progress: percent,
   model: z.string(),
   created_at: time,

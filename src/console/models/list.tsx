@@ -1,5 +1,6 @@
 /** `/console/models`: what each model makes, what it can do, its price, its present time and success; found by kind, ability and words; as cards, or as a table with the cost of some work. */
 
+import { fileFamilies } from "../../base/words.ts";
 import type { ConsoleContext } from "../context.ts";
 import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { percentText } from "../amounts.ts";
@@ -24,7 +25,7 @@ import { fromUnits } from "../../db/ledger.ts";
 import { dayMs } from "../../base/times.ts";
 
 const path = "/console/models";
-const kinds = ["image", "video", "file", "chat"] as const;
+const kinds = [...fileFamilies, "chat"] as const;
 type Kind = (typeof kinds)[number];
 /** With fewer ended tasks a share says nothing. */
 const minEnded = 5;

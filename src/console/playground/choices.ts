@@ -1,6 +1,7 @@
 /** The choices of the playground: the available models with their actions, from `/v1/models`. */
 
 import type { ConsoleContext } from "../context.ts";
+import { workKinds } from "../../base/words.ts";
 import type { Action } from "../../catalog/models.ts";
 import type { OwnPrice } from "../../catalog/own-price.ts";
 import { liveCatalog } from "../../current-catalog.ts";
@@ -28,7 +29,7 @@ export interface Choice {
 const source: Field = { as: "text", isUrl: false, name: "video_id", key: "video_id", isRequired: true };
 
 /** The groups of the list, in display order. */
-export const groups: readonly Action[] = ["chat", "image", "video", "character", "remix", "file"];
+export const groups = workKinds;
 
 export async function readChoices(c: ConsoleContext): Promise<Choice[]> {
   const [answer, catalog] = await Promise.all([askGateway(c, "/v1/models"), liveCatalog(c.env.DB)]);

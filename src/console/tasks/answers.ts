@@ -13,7 +13,7 @@ export async function readRecord(c: ConsoleContext, id: string): Promise<Task | 
   return record && !isOthers(c.get("caller"), record.submission.keyId) ? record : null;
 }
 
-export const isOpen = ({ status }: TaskData) => status === "queued" || status === "in_progress";
+export const isOpen = ({ status }: TaskData) => status !== "completed" && status !== "failed";
 
 /** True if the error's own sentence says that nothing was charged. */
 export const saysFree = (code: string | undefined): boolean => code === "provider_error" || code === "deadline_exceeded";

@@ -6,7 +6,7 @@ import { type ApiClient, type DryRun, type Page, toSegment, type TaskData } from
 import type { Arguments, Context } from "./context.ts";
 import { type Action, hasOwnInput, mergedProperties, modelNamed, type ModelEntry, type Schema } from "./models.ts";
 import { outputs } from "./outputs.ts";
-import { taskKinds, taskStatuses } from "../../base/words.ts";
+import { fileFamilies, taskKinds, taskStatuses } from "../../base/words.ts";
 import { taskResult, toRecord } from "./results.ts";
 import { submit } from "./submit.ts";
 import { maxWaitSeconds, waitFor } from "./wait.ts";
@@ -25,7 +25,7 @@ interface Tool {
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 const spends: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true };
 
-const kinds: unknown[] = ["chat", "image", "video", "file"] satisfies ModelEntry["kind"][];
+const kinds: unknown[] = ["chat", ...fileFamilies] satisfies ModelEntry["kind"][];
 
 const taskId: Schema = { type: "string", description: "The task_id from another tool's result: task_..." };
 const wait: Schema = {

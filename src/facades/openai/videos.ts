@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import { builtInCatalog } from "../../catalog/catalog.ts";
-import { type DryRun, filePath, type ModelEntry, type Page, pickHeaders, toSegment, type TaskData } from "../client.ts";
+import { type DryRun, filePath, isFinal, type ModelEntry, type Page, pickHeaders, toSegment, type TaskData } from "../client.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
@@ -171,16 +171,16 @@ export async function retrieveVideo(c: AppContext): Promise<Response> {
 
 /** Deletes the files and the record. A running task is cancelled first. */
 export async function deleteVideo(c: AppContext): Promise<Response> {
-  const { id, status } = await readVideo(c, c.req.param("id") ?? "");
-  const path = `/v1/tasks/${id}`;
+  const task = await readVideo(c, c.req.param("id") ?? "");
+  const path = `/v1/tasks/${task.id}`;
   // The task may have ended between the status query and the cancellation.
   const isEnded = (error: unknown) => error instanceof OpenAiError && error.status === 409;
-  if (status === "queued" || status === "in_progress")
+  if (!isFinal(task))
     await c.var.gateway.ask(`${path}/cancel`, { method: "POST" }).catch((error: unknown) => {
       if (!isEnded(error)) throw error;
     });
   await c.var.gateway.ask(path, { method: "DELETE" });
-  return c.json({ id, object: "video.deleted", deleted: true });
+  return c.json({ id: task.id, object: "video.deleted", deleted: true });
 }
 
 const corsHeaders = ["access-control-allow-origin", "access-control-expose-headers", "cross-origin-resource-policy"];
