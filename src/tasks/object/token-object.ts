@@ -41,7 +41,7 @@ export interface TokenAllowance {
 /** Refused submissions that cost nothing: a page may need some attempts, and its visitor must not have any number of them. */
 const freeRefusals = 3;
 
-/** A task that counts against the token. `price` is null after `giveBack`; a later `take` for the same task is refused. */
+/** A task that counts against the token: with its price, later with what it was charged. `price` is null after `giveBack`; a later `take` for the same task is refused. */
 type Taken = [taskId: string, price: number | null];
 
 export class TokenObject extends DurableObject<Env> {
@@ -59,14 +59,18 @@ export class TokenObject extends DurableObject<Env> {
     return { ...token, taskIds: this.#taken().flatMap(([taskId, price]) => (price === null ? [] : taskId)), left: this.#left(token) };
   }
 
-  /** Counts a task with its full price. False if the token has expired or the task would exceed it. A repeat returns the same. */
+  /**
+   * Counts a task with its full price. False if the token has expired or the task would exceed it. A repeat returns the same; one with a lower
+   * price, at the task's end, leaves the rest of the price to other tasks.
+   */
   async take(taskId: string, price: number): Promise<boolean> {
     const token = this.#token();
-    const known = this.ctx.storage.kv.get<number | null>(taskId);
-    if (!token || known !== undefined) return known != null;
+    const { kv } = this.ctx.storage;
+    const known = kv.get<number | null>(taskId);
+    if (!token || known === null) return known != null;
     const left = this.#left(token);
-    if (left.tasks < 1 || price > left.price) return false;
-    this.ctx.storage.kv.put(taskId, price);
+    if (known === undefined && (left.tasks < 1 || price > left.price)) return false;
+    if (price < (known ?? Infinity)) kv.put(taskId, price);
     return true;
   }
 

@@ -23,7 +23,8 @@ const toCharge = ({ id, submission: { accountId, keyId, kind, model } }: Task): 
 });
 
 const openWallet = (env: Env, { submission }: Task) => env.WALLETS.getByName(submission.accountId);
-const openToken = ({ TOKENS }: Env, { submission: { token } }: Task) => token && TOKENS.get(TOKENS.idFromString(token));
+const openToken = ({ TOKENS }: Env, { submission: { token } }: Task) =>
+  token === undefined ? undefined : TOKENS.get(TOKENS.idFromString(token));
 
 /**
  * Reserves the task's price, first from the allowance of a client token: `token` if the allowance does not suffice. Then makes the task
@@ -55,11 +56,13 @@ const settle = (
 ): Promise<void> =>
   withSpan("settle", toAttributes(task), async () => openWallet(env, task).settle(toCharge(task), charged, outcome, held, made, attempts));
 
-/** Settles the hold of a final task, with the fingerprints of its files and with what the makers bill. */
-export const settlePrice = (task: FinalTask, env: Env) => {
+/** Settles the hold of a final task, with the fingerprints of its files and with what the makers bill. A client token gets back what was not charged. */
+export async function settlePrice(task: FinalTask, env: Env): Promise<void> {
+  const { price } = task.submission;
   const outcome = task.isBusy ? "refused" : (task.error ?? "completed");
-  return settle(task, env, task.charged, outcome, task.submission.price, filesToProve(task, env), toAttempts(task));
-};
+  await settle(task, env, task.charged, outcome, price, filesToProve(task, env), toAttempts(task));
+  if (task.charged < price) await openToken(env, task)?.take(task.id, task.charged);
+}
 
 /** The files whose fingerprints are kept. Not a character's image: it is a part of the caller's own video. */
 function filesToProve({ result, finalAt }: FinalTask, env: Env): Made | undefined {
@@ -79,7 +82,7 @@ export async function bookLate(task: Task, route: number, cost: number | null, e
 /** Releases what may be held for a task whose submission was refused. */
 export async function returnPrice(task: Task, env: Env): Promise<void> {
   await settle(task, env, 0, "refused");
-  await (openToken(env, task) || undefined)?.giveBack(task.id);
+  await openToken(env, task)?.giveBack(task.id);
 }
 
 /** Reports to a wallet that lost its storage the amount that this task holds, or its charge. */

@@ -19,6 +19,7 @@ import {
   holdTime,
   newAccount,
   pass,
+  script,
   submit,
   unique,
   image,
@@ -143,6 +144,31 @@ test("a raised price does not raise a token's maximum total cost", async () => {
   expect((await send(token)).status).toBe(200);
   expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
   expect(await readBalance(account)).toMatchObject({ reserved: 0.09 });
+});
+
+test.each<[string, object, number]>([
+  ["cancelled", {}, 0],
+  ["failed", { polls: [{ failed: "provider_error" }] }, 0],
+  ["completed with fewer images than asked for", { images: 1 }, price],
+])("what a task did not cost comes back to its token, the number of tasks does not: %s", async (how, steps, charged) => {
+  const account = await newAccount();
+  const token = await newToken(account, { max_cost: 3 * price });
+  const prompt = unique();
+  await script({ match: prompt, ...steps });
+  const { id } = (await send(token, image({ n: 3, prompt }))).body;
+  expect(readError(await send(token))).toEqual([403, "token_exhausted"]);
+  // The token does not answer once: the settlement is repeated.
+  failOnce(methods, "take");
+  if (how === "cancelled") await call(`/v1/tasks/${id}/cancel`, { key: token, method: "POST" });
+  else await finish(account, id);
+  await pass(id, 40);
+  expect((await call(`/v1/tasks/${id}`, { key: token })).body.data.cost).toMatchObject({ charged });
+  expect((await tokenObject(token).open(await sha256Hex(token)))!.left).toEqual({
+    tasks: 1,
+    price: Math.round((3 * price - charged) * 1e6),
+  });
+  expect((await send(token, image({ n: charged === 0 ? 3 : 2 }))).status).toBe(200);
+  expect(await readBalance(account)).toMatchObject({ used: charged, reserved: expect.closeTo(3 * price - charged, 9) });
 });
 
 test("a maximum total cost between two millionths allows no more than it says, and an inexact product no less", async () => {
