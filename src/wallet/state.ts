@@ -172,12 +172,12 @@ export class WalletStore {
     return this.state ? this.state.granted - this.state.lost - held - owed : 0;
   }
 
-  /** The millionths of them that may still be held: what a hold did not need first covers the debt. */
+  /** The millionths of them that may still be held: what a hold did not need first covers the debt. Below 0 while the account owes: then not even work without a price is held. */
   free(): number {
     const { state } = this;
     const unused = this.unused();
     const quota = state?.debt ? seenQuota(state) : null;
-    return !state || quota === null ? unused : Math.max(0, Math.min(unused, quota - state.used - state.granted + unused));
+    return !state || quota === null ? unused : Math.min(unused, quota - state.used - state.granted + unused);
   }
 
   /** Stores the state; the alarm fires at `wakeAt` (milliseconds) at the latest. */

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { type Credit, listCredits } from "../../src/db/credits.ts";
 import { backUp, restore } from "../operations/backup.ts";
 import { bindings, failOnce, stopAt } from "../support/faults.ts";
-import { type Account, asAdmin, holdTime, newAccount } from "../support/gateway.ts";
+import { type Account, asAdmin, call, holdTime, image, newAccount } from "../support/gateway.ts";
 import { crashWallet, expectSound, type Known, newCharge, openWallet, readRow, wake } from "./support.ts";
 
 holdTime();
@@ -166,7 +166,7 @@ test("a debit below use: nothing new is held, what is open goes on, and only a c
   expect(await shown(account)).toMatchObject({ quota: 800_000, used: 500_000, reserved: 300_000, shortfall: 700_000 });
   expect((await asAdmin(`/accounts/${account.id}`)).body).toMatchObject({ remaining: 0, shortfall: 0.7 });
   expect((await hold(account, 1)).answer).toBe("insufficient");
-  expect((await hold(account, 0)).answer, "what costs nothing").toBe("reserved");
+  expect((await hold(account, 0)).answer, "what costs nothing").toBe("insufficient");
   await crashWallet(account);
   expect((await hold(account, 1)).answer).toBe("insufficient");
 
@@ -184,6 +184,8 @@ test("a debit below use: nothing new is held, what is open goes on, and only a c
   await credit(account, newCredit(100_000));
   expect(await shown(account)).toMatchObject({ quota: 600_000, shortfall: 0 });
   expect((await hold(account, 1)).answer).toBe("insufficient");
+  const free = await hold(account, 0);
+  expect(free.answer, "what costs nothing, once all is covered").toBe("reserved");
   await credit(account, newCredit(20_000));
   expect((await hold(account, 20_001)).answer).toBe("insufficient");
   const last = await hold(account, 20_000);
@@ -191,8 +193,19 @@ test("a debit below use: nothing new is held, what is open goes on, and only a c
   await expectSound(account, [
     { charge: open.charge, amount: 300_000, charged: 100_000 },
     { charge: ended.charge, amount: 500_000, charged: 500_000 },
+    { charge: free.charge, amount: 0 },
     { charge: last.charge, amount: 20_000 },
   ]);
+});
+
+test("beside a debt work that costs nothing is refused too, and so is its dry run", async () => {
+  const account = await newAccount(1);
+  await credit(account, newCredit(-1_000_001, "dispute"));
+  const vars = { PRICES: { "imgA-4": { image: 0 } } };
+  const ask = async (query: string) => (await call(`/v1/images/generations${query}`, { key: account.key, body: image(), vars })).status;
+  expect([await ask("?dry_run=true"), await ask("")]).toEqual([402, 402]);
+  await credit(account, newCredit(1));
+  expect([await ask("?dry_run=true"), await ask("")]).toEqual([200, 200]);
 });
 
 test("the operator's quota replaces debt, and may not be below use", async () => {

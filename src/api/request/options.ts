@@ -52,7 +52,7 @@ export async function answerDryRun(c: AppContext, { kind, model, price, typicalS
   const [account, key] = [balances[accountId], balances[keyId]];
   const left = (wallet: typeof key) => (wallet ? (remaining(wallet) ?? Infinity) : 0);
   const requireLeft = (wallet: typeof key) => {
-    if (left(wallet) < price) throw new ApiError("insufficient_quota");
+    if (left(wallet) < price || wallet?.shortfall) throw new ApiError("insufficient_quota");
   };
   if (!isReplay) {
     if (token && (token.left.tasks < 1 || token.left.price < price)) throw new ApiError("token_exhausted");
