@@ -26,7 +26,7 @@ export default {
   not_found: "There is nothing at this address: the path is wrong, or its id does not exist or has expired.",
   not_found_here: "There is nothing at this address. The API begins at {base}",
   method_not_allowed: "This method is not allowed here. Allowed: {allowed}",
-  idempotency_conflict: "This idempotency key was used for another request.",
+  idempotency_conflict: "This idempotency key was used for another request, or its task was deleted.",
   task_already_final: "The task has already ended.",
   batch_already_final: "The batch has already ended.",
   task_not_final: "The task has not ended yet.",

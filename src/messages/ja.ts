@@ -29,7 +29,7 @@ export default {
   not_found: "このアドレスには何もありません。パスが誤っているか、パス内の ID が存在しないか、期限切れです。",
   not_found_here: "このアドレスには何もありません。API は {base} から始まります",
   method_not_allowed: "このメソッドはここでは使用できません。使用できるメソッド：{allowed}",
-  idempotency_conflict: "この冪等キーは別のリクエストで使用されています。",
+  idempotency_conflict: "この冪等キーは別のリクエストで使用されているか、そのタスクが削除されています。",
   task_already_final: "タスクはすでに終了しています。",
   batch_already_final: "バッチはすでに終了しています。",
   task_not_final: "タスクはまだ終了していません。",

@@ -27,7 +27,7 @@ export default {
   not_found: "이 주소에는 아무것도 없습니다. 경로가 잘못되었거나, 경로의 ID가 존재하지 않거나 만료되었습니다.",
   not_found_here: "이 주소에는 아무것도 없습니다. API 시작 주소: {base}",
   method_not_allowed: "여기서는 허용되지 않는 메서드입니다. 허용되는 메서드: {allowed}",
-  idempotency_conflict: "이 멱등성 키는 다른 요청에 사용되었습니다.",
+  idempotency_conflict: "이 멱등성 키는 다른 요청에 사용되었거나 해당 작업이 삭제되었습니다.",
   task_already_final: "작업이 이미 끝났습니다.",
   batch_already_final: "배치가 이미 끝났습니다.",
   task_not_final: "작업이 아직 끝나지 않았습니다.",

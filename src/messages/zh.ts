@@ -27,7 +27,7 @@ export default {
   not_found: "此地址没有内容：路径有误，或其中的 ID 不存在或已过期。",
   not_found_here: "此地址没有内容。API 的起始地址是 {base}",
   method_not_allowed: "此处不允许使用该方法。允许的方法：{allowed}",
-  idempotency_conflict: "该幂等键已用于其他请求。",
+  idempotency_conflict: "该幂等键已用于其他请求，或其任务已被删除。",
   task_already_final: "任务已经结束。",
   batch_already_final: "批处理已经结束。",
   task_not_final: "任务尚未结束。",

@@ -76,6 +76,7 @@ test("the idempotency key of a deleted task stays used: a late repeat is neither
   for (let time = 0; time < 2; time++) {
     const repeat = await call(path, { key: account.key, body, headers });
     expect([repeat.status, repeat.body.error.code]).toEqual([409, "idempotency_conflict"]);
+    expect(repeat.body.error.message).toBe("This idempotency key was used for another request, or its task was deleted.");
   }
   await expectGone(account, id);
 });

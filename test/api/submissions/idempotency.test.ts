@@ -24,7 +24,7 @@ const readTasks = async (account: Account) => (await call("/v1/tasks", { key: ac
 
 const conflict = {
   error: {
-    message: "This idempotency key was used for another request.",
+    message: "This idempotency key was used for another request, or its task was deleted.",
     type: "invalid_request",
     code: "idempotency_conflict",
     param: null,
