@@ -18,7 +18,9 @@ export interface LineReport {
   /** The JSON of `data` of the generic status query. */
   data: string;
   /** The makers were busy: the line may be made again, as another task. */
-  isBusy?: true;
+  isBusy?: true | undefined;
+  /** Its maker did not answer usably, and may have accepted the work: the line has failed, and the maker may be down. */
+  isUnknown?: boolean | undefined;
 }
 
 /** Which ended lines of a batch are asked for. */

@@ -150,7 +150,7 @@ interface TaskBase {
   startedAt?: number;
   /** When this route's provider was first asked to start, counted from the last time it was certain that nothing had been accepted. */
   askedAt?: number;
-  /** True if an earlier lease ended and it is unknown whether the provider accepted the work. */
+  /** True if an earlier lease ended, or the task, and it is unknown whether the provider accepted the work. */
   isUnknown?: boolean;
   /** The provider's handle of the accepted work. */
   operation?: Operation;

@@ -13,8 +13,8 @@ import type { Line } from "./lines.ts";
 import type { BatchStore, BatchTerms, HeldChat } from "./state.ts";
 import { type CheckedChat, toLineError } from "./submit-line.ts";
 
-/** How a chat ended: stored with its line, or to be asked again. */
-export type ChatEnd = { status: "completed" | "failed"; charged: number } | "again";
+/** How a chat ended: stored with its line, or to be asked again. `isUnknown`: the maker may be down, and may have accepted it. */
+export type ChatEnd = { status: "completed" | "failed"; charged: number; isUnknown: boolean } | "again";
 
 export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { model }: CheckedChat): Charge => ({
   v: chargeVersion,
@@ -100,23 +100,25 @@ export class BatchChats {
     const { result, charged, outcome, attempts } = await askUnattended(asker, charge.taskId, chat);
     if (!this.#store.batch || this.#store.hasLine(n)) return undefined;
     const { held } = chat;
+    const { answer, error } = result;
     const ended = { n, charge, held, charged, outcome, attempts };
     // Makers that bill failures would bill each repetition.
     const isFree = charged === 0 && attempts.every(({ cost }) => cost === 0);
-    const isRefused = "error" in result && result.error.code === "unavailable" && isFree;
-    if (isRefused && mayRepeat(1000 * (result.error.retryAfter ?? 0))) {
+    const { account, nothingAccepted } = (error?.cause ?? {}) as { account?: boolean; nothingAccepted?: boolean };
+    const isRefused = error?.code === "unavailable" || (account && nothingAccepted);
+    if (isRefused && isFree && mayRepeat(1000 * (error?.retryAfter ?? 0))) {
       this.#store.putChat({ ...ended, outcome: "refused" });
       // Counted until it is released; then the line has another id.
       await this.settle((one) => one.charge.taskId === charge.taskId);
       return "again";
     }
     const cost = { reserved: toUnits(held), charged: toUnits(charged), returned: toUnits(held - charged) };
-    const status = "answer" in result ? "completed" : "failed";
-    const found = "answer" in result ? { response: result.answer } : { error: toLineError(result.error, terms) };
+    const status = error ? "failed" : "completed";
+    const found = error ? { error: toLineError(error, terms) } : { response: answer };
     const shown = terms.openAi && { openai: line.openAi };
     const text = JSON.stringify({ custom_id: line.customId, status, ...found, cost, ...shown });
     this.#store.endChat({ n, status, charged, result: text }, ended);
-    return { status, charged };
+    return { status, charged, isUnknown: nothingAccepted === false && outcome !== "completed" };
   }
 
   /** Settles the chats that `isMeant` selects. Repeating is safe. Throws if a wallet does not answer. */

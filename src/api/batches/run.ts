@@ -353,7 +353,7 @@ export class BatchRun {
       lines.open.delete(n);
       return lines.putBack(next);
     }
-    this.waits.lineAnswered(kind);
+    this.waits.lineEnded(kind, end.isUnknown);
     lines.end(n, end.status, end.charged);
     await this.#chats.settle((one) => one.charge.taskId === charge.taskId);
   }
@@ -398,7 +398,7 @@ export class BatchRun {
   #newTaskId = () => toTaskId(this.#env.TASKS.newUniqueId());
 
   /** Ends a line with its task's end. One whose makers were busy waits for them, and is made again as another task. */
-  #endWithTask(lines: OpenLines, n: number, taskId: string, { status, charged, data, isBusy }: LineReport): void {
+  #endWithTask(lines: OpenLines, n: number, taskId: string, { status, charged, data, isBusy, isUnknown }: LineReport): void {
     const assigned = this.#store.accepted(n);
     const [known, , customId] = assigned;
     if (known !== taskId || this.#store.hasLine(n)) return;
@@ -410,7 +410,7 @@ export class BatchRun {
       return lines.putBack({ n, kind });
     }
     if (isBusy) return void this.#refuse(lines, n, stop ? toStopError(stop, terms) : toLineError(new ApiError("unavailable"), terms));
-    this.waits.lineAnswered(kind);
+    this.waits.lineEnded(kind, isUnknown);
     const response = JSON.parse(data) as { cost?: object; error?: object; delivery?: object };
     const { error, cost, delivery } = response;
     const result = JSON.stringify({ custom_id: customId, status, task: taskId, response, ...(error && { error }), cost });

@@ -115,8 +115,12 @@ export class BatchWaits {
     if (this.isRefused(kind)) this.begin(retryMs.fault, kind);
   }
 
-  /** A line of this kind has ended otherwise than by such a refusal. */
-  lineAnswered(kind: string): void {
+  /**
+   * A line of this kind has ended otherwise than by such a refusal. `isUnknown`: its maker may be down; as after a refusal the others begin one at
+   * a time, until one is answered.
+   */
+  lineEnded(kind: string, isUnknown = false): void {
+    if (isUnknown) return void this.lineRefused(kind, 0);
     const batch = this.#store.current;
     if (!batch.refused?.[kind]) return;
     const { [kind]: _since, ...refused } = batch.refused;

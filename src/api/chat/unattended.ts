@@ -13,7 +13,7 @@ import { type Asker, askRoutes, toChatError } from "./routes.ts";
 
 export interface EndedChat {
   /** The completion, or the caller's error. */
-  result: { answer: object } | { error: ApiError };
+  result: { answer: object; error?: never } | { error: ApiError; answer?: never };
   /** Millionths; with an error what was generated before it. */
   charged: number;
   outcome: "completed" | "provider_error";

@@ -166,8 +166,9 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
     return { outcome: "lost", reason };
   if (error instanceof ProviderError) {
     const { nothingAccepted: isUntouched, retryAfterMs } = error;
-    // A finished result waits, until the deadline, for the operator to correct the credentials or switch the provider on again.
-    const retryable = error.retryable || (step === "collect" && (error.account || isUntouched));
+    // A finished result waits, until the deadline, for the operator to correct the credentials or switch the provider on again. So does the line of a batch for credentials, if no other route is left.
+    const isPatient = step === "collect" || (isUntouched && task.submission.batch !== undefined && nextRoute(task) === undefined);
+    const retryable = error.retryable || (isPatient && error.account) || (step === "collect" && isUntouched);
     return { outcome: "fault", reason, retryable, isUntouched, retryAfterMs };
   }
   return { outcome: "fault", reason, retryable: true };

@@ -112,7 +112,8 @@ export async function toLineReport(task: FinalTask, env: Env): Promise<LineRepor
   const { base, language } = task.submission;
   const link = await signLinks(task, assetBaseUrl(env) ?? base, () => signingSecret(env));
   const data = JSON.stringify(taskData(task, link, language, Date.now()));
-  return { status: task.status, charged: task.charged, data, ...(task.isBusy && { isBusy: true }) };
+  const { status, charged, isBusy, isUnknown, error } = task;
+  return { status, charged, data, isBusy, isUnknown: isUnknown && error === "provider_error" };
 }
 
 /** Deletes inputs by their keys, and by the task's prefix: a submission repeated after a crash stores its images again. */

@@ -157,7 +157,7 @@ export function providerFailed(given: OpenTask, code: FailureCode, hedging: Hedg
  * The route's result cannot be fetched, and another route might generate it twice: only earlier accepted work can still complete the task. The
  * maker may have made it, so it counts as billed.
  */
-export const lost = (task: OpenTask, now: number): Task => withoutRoute(billed(task), now);
+export const lost = (task: OpenTask, now: number): Task => withoutRoute(billed({ ...task, isUnknown: true }), now);
 
 /** Only earlier accepted work can still complete the task. */
 function withoutRoute(task: OpenTask, now: number): Task {

@@ -28,8 +28,8 @@ shortenPauses();
 beforeEach(holdTime);
 afterEach(() => void vi.useRealTimers());
 
-/** Refuses the starts of prompts with this word as busy while `isBusy`; returns their times. */
-function refuseStarts(word: string, isBusy: () => boolean): number[] {
+/** Refuses the starts of prompts with this word as busy, or with this status, while `isBusy`; returns their times. */
+function refuseStarts(word: string, isBusy: () => boolean, status = 429): number[] {
   const asked: number[] = [];
   const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
   // oxlint-disable-next-line typescript/unbound-method -- called with its object below
@@ -39,7 +39,9 @@ function refuseStarts(word: string, isBusy: () => boolean): number[] {
     const isStart = request.method === "POST" && request.url === "http://sandbox/v1/operations";
     if (!isStart || !(await request.clone().text()).includes(word)) return original.apply(this, [request]);
     asked.push(Date.now());
-    return isBusy() ? new Response(null, { status: 429, headers: { "retry-after": "30" } }) : original.apply(this, [request]);
+    return isBusy()
+      ? new Response(null, { status, headers: status === 429 ? { "retry-after": "30" } : {} })
+      : original.apply(this, [request]);
   });
   return asked;
 }
@@ -104,6 +106,42 @@ test("images wait for hours while their makers are busy, at no cost; other model
   expect(calls.map(({ url, body }) => [url, JSON.parse(body).type])).toEqual(Array.from({ length: 4 }, () => [hook, "task.completed"]));
   const events = (await call("/v1/events", { key: account.key })).body.data as { type: string }[];
   expect(events.map(({ type }) => type)).toEqual(Array.from({ length: 8 }, () => "task.completed"));
+});
+
+test("images wait for the operator while the last maker refuses the operator's account, and are made once", async () => {
+  const account = await newAccount();
+  const word = unique();
+  let isRefused = true;
+  const asked = refuseStarts(word, () => isRefused, 402);
+  const id = await begin(account, { requests: images(word, 3), concurrency: 2 });
+  await wake(id);
+  await pass(account, id, 0.4);
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 0, failed: 0 } });
+  expect(asked.length).toBeLessThan(80);
+  isRefused = false;
+  await pass(account, id, 1);
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 3, failed: 0 } });
+  expect((await upstreamCalls(word)).filter((name) => name === "start")).toHaveLength(3);
+  expect(await readBalance(account)).toMatchObject({ used: expect.closeTo(3 * price, 9), reserved: 0 });
+});
+
+test("while a maker is down its lines begin one at a time; those that it may have accepted fail and are not made again", async () => {
+  const account = await newAccount();
+  const word = unique();
+  let isDown = true;
+  refuseStarts(word, () => isDown, 502);
+  const id = await begin(account, { requests: images(word, 30), concurrency: 4 });
+  await wake(id);
+  await pass(account, id, 0.2);
+  const { status, counts } = await show(account, id);
+  expect([status, counts.completed]).toEqual(["in_progress", 0]);
+  expect(counts.failed).toBeLessThan(18);
+  isDown = false;
+  await pass(account, id, 1);
+  const made = 30 - counts.failed;
+  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: made, failed: counts.failed } });
+  expect((await upstreamCalls(word)).filter((name) => name === "start")).toHaveLength(made);
+  expect(await readBalance(account)).toMatchObject({ used: expect.closeTo(made * price, 9), reserved: 0 });
 });
 
 test("after a day of busy makers the rest of the model's images fail unasked, and the batch ends", async () => {

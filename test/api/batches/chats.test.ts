@@ -417,8 +417,8 @@ test("chats that have no room among the account's open ones hold up no image", a
 });
 
 describe("a maker that asks to wait", () => {
-  /** Answers chats of `busy` models with 429 while it is on; returns the times at which they were asked. */
-  function makeBusy(isBusy: (model: string) => boolean): { model: string; at: number }[] {
+  /** Answers chats of `busy` models with 429, or this status, while it is on; returns the times at which they were asked. */
+  function makeBusy(isBusy: (model: string) => boolean, status = 429): { model: string; at: number }[] {
     const asked: { model: string; at: number }[] = [];
     const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
     // oxlint-disable-next-line typescript/unbound-method -- called with its object below
@@ -428,7 +428,8 @@ describe("a maker that asks to wait", () => {
       if (request.url !== "http://sandbox/v1/chat/completions") return original.apply(this, [request]);
       const { model } = (await request.json()) as { model: string };
       asked.push({ model, at: Date.now() });
-      if (isBusy(model)) return Response.json({ error: { message: "slow down" } }, { status: 429, headers: { "retry-after": "30" } });
+      if (isBusy(model))
+        return Response.json({ error: { message: "slow down" } }, { status, headers: status === 429 ? { "retry-after": "30" } : {} });
       const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
       return Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }], usage });
     });
@@ -474,6 +475,38 @@ describe("a maker that asks to wait", () => {
     // Attempts at a busy maker are no failures of the account.
     const usage = (await call("/v1/usage?group_by=model", { key: account.key })).body.data as { model: string }[];
     expect(usage.find(({ model }) => model === "textA-1")).toMatchObject({ completed: 8, failed: 0 });
+  });
+
+  test("by refusing the operator's account gets the chats again too", async () => {
+    const account = await newAccount();
+    let isRefused = true;
+    makeBusy(() => isRefused, 401);
+    const id = await begin(account, { requests: chats(unique(), 4) });
+    await wake(id);
+    await pass(account, id, 0.5);
+    expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 0, failed: 0 } });
+    isRefused = false;
+    await pass(account, id, 1);
+    expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 4, failed: 0 } });
+  });
+
+  test("or is down is asked less and less often; a chat that it may have answered fails, and is not asked again", async () => {
+    const account = await newAccount();
+    let isDown = true;
+    const asked = makeBusy(() => isDown, 502);
+    const id = await begin(account, { requests: chats(unique(), 90) });
+    await wake(id);
+    await pass(account, id, 1);
+    const { status, counts } = await show(account, id);
+    expect([status, counts.completed, counts.failed]).toEqual(["in_progress", 0, asked.length]);
+    expect(counts.failed).toBeLessThan(80);
+    isDown = false;
+    await pass(account, id, 1);
+    expect(await show(account, id)).toMatchObject({
+      status: "completed",
+      counts: { completed: 90 - counts.failed, failed: counts.failed },
+    });
+    expect(asked).toHaveLength(90);
   });
 
   test("and bills that it did not answer is not asked again for a day: each repetition would cost the operator", async () => {
