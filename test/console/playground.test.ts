@@ -87,7 +87,7 @@ test("hints exist in every language or in none", () => {
 test.each(choices.filter((choice) => !choice.startsWith("textA")))("%s runs with the values that its form shows", async (choice) => {
   const { browser, account } = one;
   const typed: Record<string, string> = choice.endsWith(":character")
-    ? { from_task: video, timestamps: "1,3" }
+    ? { from_task: video, timestamps: "0,2" }
     : { prompt: "A lighthouse\r\nat dawn", ...(choice.endsWith(":remix") && { video_id: video }) };
   const { values } = await readForm(browser, choice);
   const task = await run(browser, account, choice, typed);

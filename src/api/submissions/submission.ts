@@ -150,7 +150,7 @@ export async function toSubmission(
   requireScope(caller, kind, model.id);
   const references = resolveRoles(kind, fields.references);
   const parameters = resolveParameters(fields, read.body, references);
-  const source = await findSource(env, request, parameters.from_task, fields);
+  const source = await findSource(env, request, parameters, fields);
   const label = operatorsLabel(env, kind, model);
   const wanted = { kind, parameters, characters, ...(source && { source }), ...(label && { label }), inputs: references };
   const routes = usableRoutes(env, model, wanted);
@@ -213,13 +213,13 @@ function resolveParameters({ kind, output }: Fields, body: Record<string, unknow
 async function findSource(
   env: Env,
   { caller, videoId, read }: SubmissionRequest,
-  fromTask: string | undefined,
+  { from_task: fromTask, timestamps }: Parameters,
   { videoUrl: url, videoFile: file }: Pick<Fields, "videoUrl" | "videoFile">,
 ): Promise<Submission["source"]> {
   if (read.upload) return { asset: read.upload };
   if (file) return toSource(file, file.object);
   if (videoId !== undefined) return sourceFromTask(env.TASKS, caller, videoId, "video_id");
-  if (fromTask !== undefined) return sourceFromTask(env.TASKS, caller, fromTask, "from_task");
+  if (fromTask !== undefined) return sourceFromTask(env.TASKS, caller, fromTask, "from_task", timestamps);
   return url === undefined ? undefined : { url };
 }
 

@@ -233,7 +233,7 @@ test("a token reads only its own tasks: not those of its account, of another tok
       expect(readError(await call(path, { key: token, method })), path).toEqual([404, "task_not_found"]);
   const video = await submit(account, videos, { model: "vidA-2", prompt: unique() });
   expect((await finish(account, video)).body.data.status).toBe("completed");
-  const character = { model: "vidA-2", from_task: video, timestamps: "1,3" };
+  const character = { model: "vidA-2", from_task: video, timestamps: "0,2" };
   expect(readError(await send(token, image({ model: "vidA-2" }), {}, `/v1/videos/${video}/remix`))).toEqual([404, "task_not_found"]);
   expect(readError(await send(token, character, {}, videos))).toEqual([404, "task_not_found"]);
 });

@@ -67,7 +67,7 @@ test("a video, a character and a remix wait too", async () => {
   const source = await complete(account, videos, { model: "vidA-2", prompt: unique() });
   for (const [path, body, kind] of [
     [videos, { model: "vidB-3.1-fast", prompt: unique() }, "video"],
-    [videos, { model: "vidA-2", from_task: source, timestamps: "1,3" }, "character"],
+    [videos, { model: "vidA-2", from_task: source, timestamps: "0,2" }, "character"],
     [`/v1/videos/${source}/remix`, { model: "vidA-2", prompt: unique() }, "remix"],
   ] as const) {
     const waits = whileWaiting(account, (id) => finish(account, id));

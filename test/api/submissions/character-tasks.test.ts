@@ -28,11 +28,11 @@ test("a character from an earlier task: its status query has every field in each
   const source = await makeVideo(account, { metadata: { private: true } });
   const { status, body: record } = await call(videos, {
     key: account.key,
-    body: { model: "vidA-2-pro", from_task: source, timestamps: "0.5,2.5" },
+    body: { model: "vidA-2-pro", from_task: source, timestamps: "0.5,1.75" },
   });
   expect(status).toBe(200);
   const created_at = Math.floor(Date.now() / 1000);
-  const metadata = { kind: "character", from_task: source, timestamps: "0.5,2.5", reserved: 0.05 };
+  const metadata = { kind: "character", from_task: source, timestamps: "0.5,1.75", reserved: 0.05 };
   expect(record).toEqual({
     id: expect.any(String),
     object: "generation.task",
@@ -163,8 +163,8 @@ test.each([
 test("a video without sound, or a range outside it: failed with invalid_input, and no character", async () => {
   const account = await newAccount();
   const source = await makeVideo(account);
-  await script({ match: "7.125,8.625", polls: [{ failed: "invalid_input" }] });
-  const id = await submit(account, videos, { model: "vidA-2", from_task: source, timestamps: "7.125,8.625" });
+  await script({ match: "0.125,1.625", polls: [{ failed: "invalid_input" }] });
+  const id = await submit(account, videos, { model: "vidA-2", from_task: source, timestamps: "0.125,1.625" });
   await finish(account, id);
   const failed = await look(account, id);
   expect(failed).toEqual({

@@ -169,6 +169,24 @@ test("a completed video of the account is accepted as the source", async () => {
   const answer = await call(path, { key: account.key, body: { model, from_task, timestamps } });
   expect(answer.body.metadata).toEqual({ kind: "character", from_task, timestamps, reserved: 0.05 });
 });
+test("a range that ends after the source is 400 with its length, also for a dry run", async () => {
+  const account = await newAccount();
+  const from_task = await done(account, {});
+  const { duration } = (await call(`${path}/${from_task}`, { key: account.key })).body;
+  const before = await readBalance(account);
+  for (const query of ["", "?dry_run=true"])
+    expect(await call(path + query, { key: account.key, body: { model, from_task, timestamps: `0.5,${duration + 0.001}` } })).toMatchObject(
+      {
+        status: 400,
+        body: {
+          error: { message: `timestamps: must be at most ${duration}`, details: [{ param: "timestamps", allowed: { maximum: duration } }] },
+        },
+      },
+    );
+  expect(await readBalance(account)).toEqual(before);
+  const last = { model, from_task, timestamps: `${duration - 1},${duration}` };
+  expect((await call(path, { key: account.key, body: last })).status).toBe(200);
+});
 test("a remix, a video of another model and a private video are accepted as the source", async () => {
   const account = await newAccount();
   const video = await done(account, { model: "vidB-3.1-fast" });
