@@ -16,7 +16,7 @@ export type MarginGroup = "model" | "route" | "account" | "day";
 
 /** One group of settled tasks and chats. */
 export interface Margin {
-  /** A model, a route as "provider model" (empty: not known), the id of an account, or a day as its first millisecond. */
+  /** A model, the name of a route (`routeName`; empty: not known), the id of an account, or a day as its first millisecond. */
   name: string | number;
   /** What callers paid. */
   revenue: number;

@@ -53,7 +53,7 @@ export async function readInFlight(db: D1Database, from: number, stepMs: number)
 /** The health of a route: a provider and a model there. */
 export interface RouteHealth {
   provider: string;
-  /** The model there. */
+  /** The model there, and its server (`routeName`). */
   model: string;
   /** Attempts of tasks and chats that have ended, with every outcome. */
   calls: number;

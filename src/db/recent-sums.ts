@@ -18,7 +18,7 @@ const writtenAt = new Map<string, number>();
 const toKey = (name: string, isGood: boolean) => `${name} ${isGood}`;
 
 /** The subject of a count: the answers of a route, or the messages of a queue that consumers claim in time. */
-export type Counted = `route ${string} ${string}` | `queue ${"start" | "collect" | "notify"}`;
+export type Counted = `route ${string}` | `queue ${"start" | "collect" | "notify"}`;
 
 /**
  * Counts one call. The first one of a name is written at once. Returns a promise if calls are written; it never rejects: the work goes on

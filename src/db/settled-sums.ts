@@ -11,7 +11,7 @@ const hoursMs = 400 * 24 * hourMs;
 
 /** An attempt at a route. */
 export interface BookedAttempt {
-  /** Its number among the task's routes, its provider and the model there (`attemptName`). */
+  /** Its number among the task's routes, and its name (`attemptName`). */
   route: string;
   /** What the maker bills for it; null if that is not known. */
   cost: number | null;
@@ -24,8 +24,21 @@ export const toStoredAttempts = (attempts: readonly BookedAttempt[]): StoredAtte
 export const parseAttempts = (json: string): BookedAttempt[] =>
   (JSON.parse(json) as StoredAttempt[]).map(([route, cost]) => ({ route, cost }));
 
+/** A route as far as its name goes. */
+export interface NamedRoute {
+  provider: string;
+  model: string;
+  settings?: Record<string, unknown> | undefined;
+}
+
+/** The text of a route: its provider, the model there, and its server, where routes name one: two servers of `compatible` may have a model of the same name. */
+export function routeName({ provider, model, settings }: NamedRoute): string {
+  const server = settings?.["base_url"];
+  return `${provider} ${model}${typeof server === "string" ? ` ${server}` : ""}`;
+}
+
 /** The text of a route in attempts; that of sums is without the number. */
-export const attemptName = (at: number, { provider, model }: { provider: string; model: string }): string => `${at} ${provider} ${model}`;
+export const attemptName = (at: number, route: NamedRoute): string => `${at} ${routeName(route)}`;
 
 /** The attempts of an entry without any: its route is not known, nor its cost. JSON. */
 const unknownAttempts = '[["",null]]';

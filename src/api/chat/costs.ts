@@ -6,7 +6,7 @@ import { attemptName, type BookedAttempt } from "../../db/settled-sums.ts";
 import type { Usage } from "./answer.ts";
 
 /** A route as far as its cost goes. */
-type Billing = Pick<Route, "provider" | "model" | "cost" | "bills_failures">;
+type Billing = Pick<Route, "provider" | "model" | "settings" | "cost" | "bills_failures">;
 
 const toCost = ({ cost }: Billing, { promptTokens, completionTokens, cachedTokens, usd }: Usage) =>
   attemptCost({ cost }, "chat", {}, { usage: { inputTokens: promptTokens, outputTokens: completionTokens, cachedTokens, usd } });
@@ -29,8 +29,8 @@ export class ChatCosts {
     this.#attempts.push({ route: this.#name(route), cost: this.#failed(route) });
   }
 
-  answering({ provider, model, cost, bills_failures }: Billing): void {
-    this.#answering = { provider, model, cost, bills_failures };
+  answering({ provider, model, settings, cost, bills_failures }: Billing): void {
+    this.#answering = { provider, model, settings, cost, bills_failures };
   }
 
   /** All attempts, with the usage of the answer; undefined for an answer that failed before any output. */

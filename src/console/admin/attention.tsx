@@ -6,6 +6,7 @@ import type { Alert } from "../../db/alerts.ts";
 import type { Heartbeat } from "../../db/jobs.ts";
 import type { OpenTask } from "../../db/ledger-reports.ts";
 import type { RouteHealth } from "../../db/operator-series.ts";
+import { routeName } from "../../db/settled-sums.ts";
 import type { Model } from "../../catalog/models.ts";
 import type { Upstreams } from "../../rpc/console-api.ts";
 import { percentText } from "../amounts.ts";
@@ -34,9 +35,9 @@ interface Mending {
   verb?: Verb;
 }
 
-/** Our model that uses a route, "provider model". */
+/** Our model that uses the route of this name. */
 const modelOf = (models: readonly Model[], cause: string) =>
-  models.find(({ routes }) => routes.some(({ provider, model }) => `${provider} ${model}` === cause))?.id;
+  models.find(({ routes }) => routes.some((route) => routeName(route) === cause))?.id;
 
 /** The routes of the model that uses this one, which is taken out there; all providers if no model uses it. */
 function toRoute(models: readonly Model[], cause: string): Mending & { verb: Verb } {

@@ -10,6 +10,7 @@ import { startOfDays } from "../../../db/ledger-reports.ts";
 import { fromUnits } from "../../../db/ledger.ts";
 import { type Margin, readMargins } from "../../../db/margins.ts";
 import { readRouteHealth } from "../../../db/operator-series.ts";
+import { routeName } from "../../../db/settled-sums.ts";
 import type { Upstreams } from "../../../rpc/console-api.ts";
 import { formatAmount, percentText } from "../../amounts.ts";
 import { withQuery } from "../../list-address.ts";
@@ -219,7 +220,7 @@ export async function listModels(c: ConsoleContext) {
     .filter(({ state }) => state !== "removed")
     .map((model): Row => {
       const health = readHealth(upstreams, model.routes);
-      const used = health.routes.filter(({ state }) => state === "used" || state === "last");
+      const isUsed = (at: number) => ["used", "last"].includes(health.routes[at]?.state ?? "");
       return {
         model,
         health,
@@ -227,7 +228,7 @@ export async function listModels(c: ConsoleContext) {
         isOwn: own.has(model.id),
         margin: marginOf.get(model.id),
         isRefused: upstreams.refused?.[model.id] !== undefined,
-        failing: used.filter(({ route }) => failing.has(`${route.provider} ${route.model}`)).length,
+        failing: model.routes.filter((route, at) => isUsed(at) && failing.has(routeName(route))).length,
       };
     });
   const found = q === undefined ? all : all.filter((row) => isFound(row, q.toLowerCase()));
