@@ -60,7 +60,7 @@ export const headers = {
     example: "true",
   },
   "x-dropped-params": {
-    description: "Fields of the body that were left out because the model does not support them, separated by commas.",
+    description: "Fields of the body that had no effect, because the model does not take them, separated by commas.",
     schema: { type: "string" },
     example: "user, metadata",
   },

@@ -41,7 +41,7 @@ const submit = (parts: {
       "The task; with `wait` in its state when the wait is over; with `dry_run=true` its price.",
       [awaitedSubmission, dryRun],
       { ...parts.submitted, ...(parts.completed && { completed: parts.completed }), dry_run: estimatedImage },
-      ["location", "retry-after", "idempotent-replayed", "sunset"],
+      ["location", "retry-after", "idempotent-replayed", "sunset", "x-dropped-params"],
     ),
   },
   errors: [
@@ -135,7 +135,7 @@ export const generations = tagged("generations", {
         chat: { model: "textA-1-mini", messages: [{ role: "user", content: "What is a lighthouse?" }] },
       },
     },
-    answers: { 200: answer("The price.", dryRun, { image: estimatedImage }, ["sunset"]) },
+    answers: { 200: answer("The price.", dryRun, { image: estimatedImage }, ["sunset", "x-dropped-params"]) },
     errors: [...ofPrice, "context_length_exceeded", "too_many_open_tasks", "token_exhausted", ...ofSource],
     violation: ofPrompt,
   },

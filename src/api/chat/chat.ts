@@ -133,12 +133,11 @@ async function answerChat(c: AppContext, chat: HeldChat, { routes, isStream, ign
       chat.settle(isLeft ? { promptTokens: chat.promptTokens, completionTokens: 0 } : undefined);
       throw error;
     });
-    const names = [...ignored, ...dropped];
-    const more = names.length > 0 ? { "x-dropped-params": names.join(", ") } : undefined;
-    if (!isStream) return answer(c, await readWhole(response, chat), 200, more);
+    c.set("dropped", [...ignored, ...dropped].join(", "));
+    if (!isStream) return answer(c, await readWhole(response, chat));
     const { body, done } = relayStream(response, chat);
     c.executionCtx.waitUntil(done);
-    return respond(c, body, 200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", ...more });
+    return respond(c, body, 200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
   } catch (error) {
     throw chat.toError(error);
   }

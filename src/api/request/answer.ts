@@ -5,7 +5,7 @@ import type { AppContext } from "./context.ts";
 type Headers = Record<string, string>;
 
 const exposedHeaders =
-  "content-language, etag, idempotent-replayed, location, retry-after, sunset, x-ratelimit-limit-requests, x-ratelimit-reset-requests, x-request-id";
+  "content-language, etag, idempotent-replayed, location, retry-after, sunset, x-dropped-params, x-ratelimit-limit-requests, x-ratelimit-reset-requests, x-request-id";
 
 /** The headers that every answer has; `vary` is the answer's own. */
 function commonHeaders(c: AppContext, vary: string | null | undefined): Headers {
@@ -22,10 +22,15 @@ function commonHeaders(c: AppContext, vary: string | null | undefined): Headers 
 
 /** An answer with these headers. */
 export function respond(c: AppContext, body: BodyInit | null, status = 200, headers: Headers = {}): Response {
-  const sunset = status < 400 ? c.get("sunset") : undefined;
+  const [sunset, dropped] = status < 400 ? [c.get("sunset"), c.get("dropped")] : [];
   return new Response(body, {
     status,
-    headers: { ...headers, ...commonHeaders(c, headers["vary"]), ...(sunset !== undefined && { sunset }) },
+    headers: {
+      ...headers,
+      ...commonHeaders(c, headers["vary"]),
+      ...(sunset && { sunset }),
+      ...(dropped && { "x-dropped-params": dropped }),
+    },
   });
 }
 

@@ -31,6 +31,8 @@ export interface AppEnv {
     model?: string;
     /** When the model ends, as an HTTP date; for its successful answers. */
     sunset?: string;
+    /** The names of the body's fields that have no effect; for successful answers. */
+    dropped?: string;
     /** A whole chat and its price in millionths: in the log alone, because it has no page. */
     settled?: { task: string; charged: number };
     /** True for the reads that are by far the most frequent, and nearly identical: one of many has a log line. */

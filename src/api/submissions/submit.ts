@@ -14,6 +14,7 @@ import { readObject, smallBody } from "../request/body.ts";
 import { admitToSubmit, countAwaitedSubmission } from "../request/auth.ts";
 import { countRefusal, requireTasksLeft } from "../request/client-tokens.ts";
 import { isOthers } from "../../db/callers.ts";
+import { ignoredFields } from "../../catalog/parse.ts";
 import { type Claim, findReplay, toClaim } from "./idempotency.ts";
 import { completeSubmission, hasInputs } from "./inputs.ts";
 import { type LargeBody, readLargeBody, withoutImages } from "../request/large-body.ts";
@@ -160,6 +161,8 @@ async function checkFields(c: AppContext, request: SubmissionRequest): Promise<F
   const fields = await readFields(c.env, request);
   c.set("model", fields.model.id);
   announceEnd(c, fields.model);
+  // An own input has none.
+  if (!fields.model.own) c.set("dropped", ignoredFields(request.read.body, fields.output).join(", "));
   return fields;
 }
 

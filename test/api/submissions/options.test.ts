@@ -48,6 +48,27 @@ test("a price equal to max_cost is accepted", async () => {
   expect((await call(chats, { key: account.key, body: chat({ max_cost: 1 }) })).status).toBe(200);
 });
 
+test("fields that have no effect are named in a header, also of a dry run and an estimate; options and nulls are none", async () => {
+  const account = await newAccount();
+  const prompt = unique();
+  const options = { reference: "x", max_cost: 5, store: true, callback_url: "https://hooks.example.com/", deliver_to: null };
+  const rows: [path: string, body: object, names: string | null][] = [
+    [images, image({ ...options, n: 2, quality: "standard", size: null, images: [] }), null],
+    [images, image({ duration: 5, seed: 1, metadata: { style: "news" }, "a field\n": 1 }), "duration, seed, metadata"],
+    [videos, { model: "vidD-02", prompt, images: ["x"], metadata: { resolution: "768p", style: "news" } }, "images, metadata.style"],
+    [videos, { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,1", prompt }, "prompt"],
+    ["/v1/tasks", { model: "vidB-3.1-fast", prompt, n: 2 }, "n"],
+  ];
+  for (const [path, body, names] of rows)
+    for (const to of [`${path}?dry_run=true`, "/v1/estimates", path]) {
+      const { status, headers, body: told } = await call(to, { key: account.key, body });
+      expect(status, JSON.stringify(told)).toBe(200);
+      expect(headers.get("x-dropped-params"), to).toBe(names);
+    }
+  const refused = await call(images, { key: account.key, body: image({ seed: 1, n: 9 }) });
+  expect([refused.status, refused.headers.get("x-dropped-params")]).toEqual([400, null]);
+});
+
 test("max_cost is a number from 0, reference 1 to 128 printable characters", async () => {
   const account = await newAccount();
   for (const max_cost of ["1", -1, true, [1]]) {
