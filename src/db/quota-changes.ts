@@ -12,7 +12,10 @@ export interface QuotaChange {
   after: number | null;
   /** The admin's e-mail address; null if the change was made with the operator's API, or by a credit. */
   admin: string | null;
+  /** What the admin wrote: for admins only. */
   reason: string | null;
+  /** Of the code that was redeemed. */
+  note: string | null;
   /** The kind of the credit that made it (`credits.ts`); null if an operator did. */
   kind: string | null;
 }
@@ -25,7 +28,7 @@ export const listQuotaChanges = (
 ): Promise<QuotaChange[]> =>
   queryRows(
     db,
-    `SELECT q.id, q.at, q.before, q.after, coalesce(q.reason, d.reason) AS reason, a.email AS admin, d.kind FROM quota_change q
+    `SELECT q.id, q.at, q.before, q.after, q.reason, d.reason AS note, a.email AS admin, d.kind FROM quota_change q
       LEFT JOIN account a ON a.id = q.admin_id LEFT JOIN credit d ON d.id = q.credit_id
       WHERE q.account_id = ?1 AND (?3 IS NULL OR q.id < ?3) ORDER BY q.id DESC LIMIT ?2`,
     [accountId, limit, after?.id ?? null],

@@ -87,7 +87,7 @@ export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
           cell: ({ before, after }) => (before === null || after === null ? "–" : <Money millionths={after - before} />),
         },
         { name: t("quota"), isNumber: true, cell: ({ after }) => <Money millionths={after} /> },
-        { name: t("admin_reason"), class: "wrap grow", cell: ({ reason }) => reason ?? <span class="muted">–</span> },
+        { name: t("admin_reason"), class: "wrap grow", cell: ({ reason, note }) => reason ?? note ?? <span class="muted">–</span> },
         { name: t("admin_moved_by"), isExtra: true, cell: ({ admin }) => admin ?? t("admin_moved_by_api") },
       ]}
     />

@@ -21,11 +21,11 @@ const looks = {
 type Cause = keyof typeof looks;
 const toCause = (kind: string | null): Cause => (kind !== null && kind in looks ? (kind as Cause) : "operator");
 
-/** Of the CSV file: amounts in balance units, empty for no limit. */
+/** Of the CSV file: amounts in balance units, empty for no limit. What an admin wrote is not for the account. */
 export const historyColumns = {
   date: ({ at }: QuotaChange) => new Date(at).toISOString(),
   what: ({ kind }: QuotaChange) => toCause(kind),
-  reason: ({ reason }: QuotaChange) => reason ?? "",
+  reason: ({ note }: QuotaChange) => note ?? "",
   added: ({ before, after }: QuotaChange) => (before === null || after === null ? "" : decimal(after - before)),
   quota: ({ after }: QuotaChange) => (after === null ? "" : decimal(after)),
 };
@@ -42,10 +42,10 @@ export const History = ({ moves }: { moves: QuotaChange[] }) => {
         {
           name: t("billing_what"),
           class: "wrap grow",
-          cell: ({ kind, reason }) => (
+          cell: ({ kind, note }) => (
             <>
               <Pill {...looks[toCause(kind)]} text={t(`billing_${toCause(kind)}`)} />
-              {reason && <span class="meta path">{reason}</span>}
+              {note && <span class="meta path">{note}</span>}
             </>
           ),
         },
