@@ -34,6 +34,16 @@ test("a chosen theme stays, whatever the system prefers", async ({ signedIn, wat
   expect(await ground()).not.toBe("rgb(255, 255, 255)");
 });
 
+test("on paper a page is dark on white in the dark theme too, with its title and without bars and buttons", async ({ signedIn }) => {
+  const page = await signedIn({ viewport: { width: 794, height: 1123 } });
+  await page.goto("/console/theme?to=dark");
+  await page.goto("/console/usage");
+  await page.emulateMedia({ media: "print" });
+  expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe("rgb(23, 23, 28)");
+  expect(await page.locator("h1").evaluate((title) => getComputedStyle(title).clipPath)).toBe("none");
+  for (const part of [".top", ".side", ".head .seg"]) expect(await page.locator(part).isVisible(), part).toBe(false);
+});
+
 test("a change shows a toast for five seconds; its button is busy meanwhile", async ({ signedIn }) => {
   const page = await signedIn();
   await page.clock.install();

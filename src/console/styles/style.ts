@@ -19,6 +19,7 @@ import narrow from "./narrow.css";
 import overlays from "./overlays.css";
 import phone from "./phone.css";
 import playground from "./playground.css";
+import print from "./print.css";
 import results from "./results.css";
 import publicPages from "./public.css";
 import rooms from "./rooms.css";
@@ -51,6 +52,7 @@ const pages = [
   admin,
   helpers,
   narrow,
+  print,
 ];
 
 /** The whole stylesheet. `toPath` returns the path of a served file, for `url("name")` of fonts. */
