@@ -69,7 +69,7 @@ test("a debit below use is named on the page", async () => {
   const credit = { id: `refund:${account.id}`, kind: "refund" as const, amount: -5_000_000, at: Date.now(), reason: null };
   await env.WALLETS.getByName(account.id).credit(credit);
   const text = await browser.read(page);
-  expect(text).toMatch(/A refund or dispute took \$0\.\d+ more than was left/);
+  expect(text).toMatch(/A refund or dispute took \$0\.\d+ more than the balance/);
   expect(text).toContain("Refund");
 });
 
