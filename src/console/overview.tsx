@@ -19,6 +19,7 @@ import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
 import { Spark } from "./overview/spark.tsx";
+import { shownStatus } from "./parts/status.tsx";
 import { isOpen, listTasks } from "./tasks/answers.ts";
 import { hashedPath } from "./static-files.ts";
 import { readPreviews } from "./tasks/previews.ts";
@@ -26,7 +27,7 @@ import { readPreviews } from "./tasks/previews.ts";
 const sparkDays = 14;
 const recentShown = 8;
 const failuresShown = 4;
-/** The number of newest tasks among which running ones are searched. */
+/** The number of newest tasks among which running ones are searched, and of those without a result, among which some were cancelled. */
 const newest = 12;
 
 /** True if the user has created keys for programs. */
@@ -42,7 +43,7 @@ async function overviewPage(c: ConsoleContext) {
     readSpent(c, id, startOfDays(31, now)),
     listTasks(c, `limit=${newest}`),
     listTasks(c, `status=completed&limit=${recentShown}`),
-    listTasks(c, `status=failed&limit=${failuresShown}`),
+    listTasks(c, `status=failed&limit=${newest}`),
     readUses(c, id, Date.parse(`${month}-01T00:00:00Z`)),
     hasKeys(c),
     findThreshold(c.env.DB, id),
@@ -95,7 +96,7 @@ async function overviewPage(c: ConsoleContext) {
       <Recent tasks={completed} previews={await readPreviews(c, completed)} />
       <section class="duo">
         <ModelsUsed uses={uses} />
-        <Failures tasks={failed} />
+        <Failures tasks={failed.filter((task) => shownStatus(task) === "failed").slice(0, failuresShown)} />
       </section>
       <script src={hashedPath("stills.js")} type="module" />
     </>,

@@ -230,6 +230,7 @@ test("a cancelled task has no failed step; its page says what it cost, and names
   expect(stopped).toMatch(/<th scope="row">sandbox<\/th>.*?Cancelled/s);
   for (const text of [waited, stopped]) expect(text).toContain("Nothing was charged: $0.03 was returned.");
   expect(charged).toContain("Charged: $0.03");
+  expect(await browser.read("/console")).toContain("No task has failed.");
   for (const wrong of ["Nothing was charged", "Money returned"]) expect(charged).not.toContain(wrong);
 });
 
@@ -353,6 +354,7 @@ test("another account's task is 404 for every action", async () => {
   expect((await stranger.ask(`/console/tasks/${id}`, undefined, null, { "hx-request": "true" })).status).toBe(404);
   for (const name of ["cancel", "again", "remix", "character"])
     expect((await stranger.ask(`/console/tasks/${id}/${name}`, form)).status, name).toBe(404);
+  expect(await (await stranger.ask(`/console/tasks/${id}`)).text()).toContain("what it showed has been deleted");
   for (const odd of ["task_x", "..%2Fmodels", `${id}A`]) expect((await stranger.ask(`/console/tasks/${odd}`)).status).toBe(404);
   expect(await readBalance(theirs)).toMatchObject({ reserved: 0, used: 0 });
   expect(shown(await stranger.read("/console/tasks"))).toEqual([]);

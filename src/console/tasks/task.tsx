@@ -86,6 +86,7 @@ async function exchange(c: ConsoleContext, task: TaskData, submission: Task["sub
 export async function taskPage(c: ConsoleContext, id: string, refused?: Refused) {
   const { t, account } = c.var;
   const answer = await askGateway(c, taskPath(id));
+  if (answer.status === 404) return nothingHere(c);
   if (!answer.ok) {
     const { text, status } = await readRefusal(answer);
     return page(c, text, null, status);
