@@ -8,7 +8,7 @@ import { awaitedSubmissionView, submissionView, type TaskData } from "../../task
 import type { AppContext } from "../request/context.ts";
 import { answer } from "../request/answer.ts";
 import type { OpenWait } from "../request/open-wait.ts";
-import { askSubmitted, awaitTask, waitSeconds } from "../tasks/status.ts";
+import { askSubmitted, awaitTask } from "../tasks/status.ts";
 
 /** The task of a submission, and the wait that was opened for a new one. */
 export interface Accepted {
@@ -18,8 +18,8 @@ export interface Accepted {
   wait: OpenWait | undefined;
 }
 
-export async function answerAccepted(c: AppContext, { task, isReplay, wait }: Accepted): Promise<Response> {
-  const data = await awaitSubmitted(c, task.id, wait);
+export async function answerAccepted(c: AppContext, { task, isReplay, wait }: Accepted, seconds: number): Promise<Response> {
+  const data = seconds > 0 ? await awaitSubmitted(c, task.id, seconds, wait) : undefined;
   const isFinal = data?.status === "completed" || data?.status === "failed";
   return answer(c, data ? awaitedSubmissionView(data) : submissionView(task), 200, {
     location: `/v1/tasks/${task.id}`,
@@ -29,12 +29,10 @@ export async function answerAccepted(c: AppContext, { task, isReplay, wait }: Ac
 }
 
 /**
- * `data` of the task once it is final or the seconds of `?wait=` have passed; undefined without `wait`, or if the wait failed: the task was
- * accepted, so an error would lead the caller to submit it again.
+ * `data` of the task once it is final or the seconds have passed; undefined if the wait failed: the task was accepted, so an error would lead
+ * the caller to submit it again.
  */
-async function awaitSubmitted(c: AppContext, taskId: string, wait: OpenWait | undefined): Promise<TaskData | undefined> {
-  const seconds = waitSeconds(c);
-  if (seconds === 0) return undefined;
+async function awaitSubmitted(c: AppContext, taskId: string, seconds: number, wait: OpenWait | undefined): Promise<TaskData | undefined> {
   try {
     const { text } = await awaitTask(c, () => askSubmitted(c, taskId), Date.now() + 1000 * seconds, wait);
     return (JSON.parse(text) as { data: TaskData }).data;

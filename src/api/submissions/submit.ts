@@ -24,7 +24,6 @@ import { answerDryRun, isDryRun } from "../request/options.ts";
 import { readQuery } from "../request/query.ts";
 import { requireVariables } from "../request/variable-checks.ts";
 import { submissionQuery } from "../schema/queries.ts";
-import { waitSeconds } from "../tasks/status.ts";
 import { type Accepted, answerAccepted } from "./answer.ts";
 import { type Checked, type Fields, readFields, type SubmissionRequest, toSubmission } from "./submission.ts";
 
@@ -39,18 +38,18 @@ export const submitTo =
     requireVariables(c.env, "task");
     const { wait, dry_run: dryRun } = readQuery(c, submissionQuery);
     if (wait !== undefined && dryRun !== "true") await countAwaitedSubmission(c);
-    return submit(c, endpoint, endpoint === "remix" ? id : undefined);
+    return submit(c, endpoint, endpoint === "remix" ? id : undefined, wait ?? 0);
   };
 
-/** Answers the submission of an image, a video or character, a task of any kind, or a remix of the task `videoId`. */
-async function submit(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response> {
-  const work = accept(c, endpoint, videoId)
+/** Answers the submission of an image, a video or character, a task of any kind, or a remix of the task `videoId`, within `seconds`. */
+async function submit(c: AppContext, endpoint: Endpoint, videoId: string | undefined, seconds: number): Promise<Response> {
+  const work = accept(c, endpoint, videoId, seconds > 0)
     .catch(async (error: unknown) => {
       if (error instanceof ApiError) await countRefusal(c, error.status);
       throw error;
     })
     // Outside `accept`, so that its request can be released from memory while the answer waits.
-    .then((accepted) => (accepted instanceof Response ? accepted : answerAccepted(c, accepted)));
+    .then((accepted) => (accepted instanceof Response ? accepted : answerAccepted(c, accepted, seconds)));
   // Continues after the caller disconnects: everything stored then belongs to a task or is deleted.
   c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
   return work;
@@ -85,8 +84,8 @@ export async function previewSubmission(c: AppContext, endpoint: Endpoint, read:
   return preview(c, (await toSubmission(c.env, c.executionCtx, request, fields)).submission);
 }
 
-/** Accepts the submission, or answers a dry run. */
-async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undefined): Promise<Response | Accepted> {
+/** Accepts the submission, or answers a dry run. `waits`: the answer will wait for the task. */
+async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undefined, waits: boolean): Promise<Response | Accepted> {
   const { env } = c;
   const objectId = env.TASKS.newUniqueId();
   const taskId = toTaskId(objectId);
@@ -117,7 +116,7 @@ async function accept(c: AppContext, endpoint: Endpoint, videoId: string | undef
   let wait: OpenWait | undefined;
   try {
     // Opened first: a submission that is refused because of too many waits leaves no task.
-    if (waitSeconds(c) > 0) wait = await openWait(c).catch(removeAndThrow(isStored));
+    if (waits) wait = await openWait(c).catch(removeAndThrow(isStored));
     const completed = await completeSubmission(env, taskId, checked, read).catch(removeAndThrow(isStored));
     const made = await retry("create", taskId, async (): Promise<ClaimAnswer> =>
       claim

@@ -71,15 +71,13 @@ export async function awaitTask(c: AppContext, ask: () => Promise<Answer | undef
   }
 }
 
-/** The seconds of `?wait=`; 0 without it. Throws 400. */
-export const waitSeconds = (c: AppContext): number => (hasQuery(c) && readQuery(c, statusQuery).wait) || 0;
-
 /** Answers a status query with a view of the task. */
 export const showStatus =
   (view: ViewName): Handle =>
   async (c, taskId) => {
     c.set("task", taskId.slice(0, 64));
     c.set("isSampled", true);
-    const { text, etag, retryAfter } = await awaitTask(c, () => askTask(c, taskId, view), c.get("started") + 1000 * waitSeconds(c));
+    const { wait = 0 } = hasQuery(c) ? readQuery(c, statusQuery) : {};
+    const { text, etag, retryAfter } = await awaitTask(c, () => askTask(c, taskId, view), c.get("started") + 1000 * wait);
     return answerTagged(c, text, etag, retryAfter === undefined ? {} : { "retry-after": String(retryAfter) });
   };
