@@ -1,13 +1,7 @@
 /** Reads requests that are JSON or multipart forms, and forwards forms: images as data URIs in JSON, a video as bytes. */
 
 import type { AppContext } from "./context.ts";
-import {
-  MaxFileSizeExceededError,
-  MaxTotalSizeExceededError,
-  MultipartParseError,
-  MultipartParser,
-  type MultipartPart,
-} from "@remix-run/multipart-parser";
+import { MaxFileSizeExceededError, MaxTotalSizeExceededError, MultipartParseError, MultipartParser } from "@remix-run/multipart-parser";
 import { maxImageBytes } from "../../catalog/fields.ts";
 import { detectImageType, IMAGE_TYPE_BYTES } from "../../media/image-type.ts";
 import { parseJson } from "../../media/json-limits.ts";
@@ -148,7 +142,7 @@ async function readForm(
         if (part.isFile && !isFile(name)) throw refuseField(c, name, "not_supported");
         if (!part.isFile && isFile(name)) throw refuseField(c, name, "wrong_type", { expected: "file" });
         if (part.isFile) form.files.push({ name, content: part.content });
-        else addField(form.fields, part);
+        else addField(form.fields, name, part.text);
       }
     }
     parser.finish();
@@ -174,8 +168,7 @@ function fromText(name: string, text: string): unknown {
 }
 
 /** Adds a form field. The ids of characters become a list, in whichever notation the client writes lists. */
-function addField(fields: Fields, { name: written = "", text }: MultipartPart): void {
-  const name = written.replace(/\[\]$/, "");
+function addField(fields: Fields, name: string, text: string): void {
   if (/^characters\[\d*\]\[id\]$/.test(name))
     fields["characters"] = [...((fields["characters"] as object[] | undefined) ?? []), { id: text }];
   else fields[name] = fromText(name, text);
