@@ -21,10 +21,9 @@ const maxRemoved = 20;
 
 export async function createFile(c: AppContext): Promise<Response> {
   const { expires_in: seconds } = readQuery(c, fileQuery);
-  // Continues after the caller disconnects, so that what is stored belongs to a file or is removed.
-  const work = receiveFile(c, (fields) => checkQuery(toLifetime(c, fields), fileQuery).expires_in ?? seconds ?? defaultSeconds(c));
-  c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
-  const file = await work;
+  const readLifetime = (fields: Record<string, string>) =>
+    checkQuery(toLifetime(c, fields), fileQuery).expires_in ?? seconds ?? defaultSeconds(c);
+  const file = await receiveFile(c, readLifetime);
   return answer(c, view(c, file), 201, { location: `/v1/files/${file.id}` });
 }
 

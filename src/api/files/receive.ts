@@ -13,8 +13,8 @@ import { ApiError, bodyTooLarge, invalid } from "../../base/errors.ts";
 import { alert } from "../../base/log.ts";
 import { retry } from "../../base/retry.ts";
 import { NetError } from "../../net/net-error.ts";
-import { arrive, toOwner } from "../request/arrival.ts";
-import { discard, requireUncompressed } from "../request/body.ts";
+import { toOwner } from "../request/arrival.ts";
+import { requireUncompressed, whileArriving } from "../request/body.ts";
 import type { AppContext } from "../request/context.ts";
 import { type FormFields, readForm } from "./form.ts";
 
@@ -51,10 +51,9 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
 
   const contentType = c.req.header("content-type") ?? "";
   const isForm = /^multipart\/form-data\b/i.test(contentType.trim());
-  const arrival = arrive(env.ASSETS, toOwner(c.get("caller")), body, maxBodyBytes);
-  const found: FormFields = { fields: {}, fileName: undefined };
-  const read = () => arrival.read(pieceBytes);
-  try {
+  return whileArriving(c, toOwner(c.get("caller")), body, maxBodyBytes, async (arrival) => {
+    const found: FormFields = { fields: {}, fileName: undefined };
+    const read = () => arrival.read(pieceBytes);
     const pieces = isForm ? readForm(contentType, read, found) : readPieces(read);
     const file = await readHead(pieces, FILE_TYPE_BYTES);
     const type = detectFileType(file.head);
@@ -71,12 +70,7 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
       await remove(env.ASSETS, [object]);
       throw error;
     }
-  } catch (error) {
-    await discard(c, () => arrival.read());
-    throw error;
-  } finally {
-    arrival.end();
-  }
+  });
 }
 
 async function* readPieces(read: () => Promise<Uint8Array | undefined>): AsyncGenerator<Uint8Array, void> {
