@@ -7,10 +7,7 @@ const drainMs = 20_000;
 /** A chat that is answered sooner never listens for its caller's disconnection: a listener keeps the request in memory until the next full garbage collection. */
 const calmMs = 2_000;
 
-/** What the answer of a chat asks of its caller. */
-export type ChatCaller = Pick<Caller, "signal" | "isGone" | "hangUp">;
-
-export class Caller {
+export class ChatCaller {
   readonly #request: AbortSignal;
   readonly #stop = new AbortController();
   readonly #timers: ReturnType<typeof setTimeout>[] = [];

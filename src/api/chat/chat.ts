@@ -8,7 +8,7 @@ import { toUnits, type Charge } from "../../db/ledger.ts";
 import { ApiError } from "../../base/errors.ts";
 import { newChatId } from "../../base/ids.ts";
 import { log } from "../../base/log.ts";
-import { Caller } from "./caller.ts";
+import { ChatCaller } from "./caller.ts";
 import { ChatCosts } from "./costs.ts";
 import { type ChatFiles, findChatFiles, withFilesInMemory } from "./files.ts";
 import { holdForChat } from "./hold.ts";
@@ -72,7 +72,7 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
   c.set("task", id);
   const charge: Charge = { v: chargeVersion, taskId: id, accountId, keyId, kind: "chat", model };
   const spans = { kind: "chat", model, task: id, trace } as const;
-  const caller = new Caller(c.req.raw.signal);
+  const caller = new ChatCaller(c.req.raw.signal);
   const started = Date.now();
   const costs = new ChatCosts(promptTokens);
   return {
@@ -109,7 +109,7 @@ function openChat(c: AppContext, { model, isStream, wantsUsage, price, promptTok
 }
 
 interface HeldChat extends Chat {
-  caller: Caller;
+  caller: ChatCaller;
   /** Holds the price. Throws an `ApiError`; then nothing is held. */
   hold(): Promise<void>;
   /** The caller's error for a fault. */

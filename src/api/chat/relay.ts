@@ -16,7 +16,7 @@ export interface Chat {
   promptTokens: number;
   /** True if the caller requested the usage chunk; otherwise it is removed. */
   wantsUsage: boolean;
-  caller: ChatCaller;
+  caller: Pick<ChatCaller, "signal" | "isGone" | "hangUp">;
   costs: ChatCosts;
   /** Shared by the chat's spans. */
   trace: { isOff?: boolean };

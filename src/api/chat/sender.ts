@@ -28,7 +28,7 @@ function countText(): void {
 }
 
 /** Opens a sender that writes to `writer`: at once, or together with what comes while a write runs or the isolate is busy. At most one write runs at a time. */
-export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, caller: Omit<ChatCaller, "signal">) {
+export function openSender(writer: WritableStreamDefaultWriter<Uint8Array>, caller: Pick<ChatCaller, "isGone" | "hangUp">) {
   const encoder = new TextEncoder();
   let held = "";
   let writing: Promise<void> | undefined;
