@@ -9,7 +9,7 @@ import { toBody as toChatBody } from "./chat.ts";
 import { toImageLine } from "./images.ts";
 import { LongLineError, readInput } from "./lines.ts";
 import { answerList, readPage } from "./lists.ts";
-import { once } from "./once.ts";
+import { submitOnce } from "./once.ts";
 import { toBatch } from "./batch-view.ts";
 import { toResponseLine } from "./responses/responses.ts";
 import { ownFields, withDryRun } from "./submission.ts";
@@ -44,7 +44,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
     ...(metadata !== undefined && { metadata: readMetadata(c, metadata) }),
   };
   const { gateway } = c.var;
-  const batch = await once(c, JSON.stringify(fields), async (headers) => {
+  const batch = await submitOnce(c, async (identify) => {
+    const headers = await identify(JSON.stringify(fields));
     const file = await gateway.ask(`/v1/files/${toSegment(input)}/content`).catch((error: unknown) => {
       throw error instanceof OpenAiError && error.status === 404 ? refuseField(c, "input_file_id", "unknown_file") : error;
     });

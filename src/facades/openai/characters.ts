@@ -9,7 +9,7 @@ import { resolveModel } from "./aliases.ts";
 import { OpenAiError, refuse, refuseField, refuseLike } from "./errors.ts";
 import { type Fields, isForm, readRange, sendForm } from "./form.ts";
 import { maxBodyBytes } from "./turns.ts";
-import { onceRead, WorkFailed } from "./once.ts";
+import { submitOnce, WorkFailed } from "./once.ts";
 import { answerDryRun, awaitSubmitted, isDryRun, ownFields, withDryRun } from "./submission.ts";
 
 /** The paths of submissions of videos and characters. */
@@ -23,7 +23,7 @@ const toCharacter = (id: string, name: string, createdAt: number) => ({ id, crea
 /** Submits the video of a form, and answers with its character once that is created. */
 export async function createCharacter(c: AppContext): Promise<Response> {
   if (!isForm(c)) throw refuseLike(c, 415, "unsupported_media_type", "bad_form");
-  const task = await onceRead(c, async (identify) => {
+  const task = await submitOnce(c, async (identify) => {
     const sent = await sendForm(c, {
       path: withDryRun(c, submissions),
       identify,

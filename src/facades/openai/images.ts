@@ -7,8 +7,8 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { refuseField, renameField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages, type Made } from "./image-answer.ts";
-import { sendJson } from "./large-json.ts";
-import { type Identify, onceRead } from "./once.ts";
+import { sendBody, sendJson } from "./large-json.ts";
+import { type Identify, submitOnce } from "./once.ts";
 import { awaitSubmitted, isDryRun, ownFields, reportDropped, toImageUrl, withDryRun } from "./submission.ts";
 
 const submissions = "/v1/images/generations";
@@ -96,7 +96,7 @@ export function toImageLine(c: AppContext, fields: Fields): Fields {
 export const generateImages = (c: AppContext): Promise<Response> =>
   makeImages(c, async (identify, convert) => {
     const body = convert(await readFields(c));
-    return c.var.gateway.ask(withDryRun(c, submissions), { body, headers: await identify(JSON.stringify(body)) });
+    return sendBody(c, { path: withDryRun(c, submissions), identify }, body);
   });
 
 /** OpenAI's edits are submitted as generations with input images. */
@@ -136,7 +136,7 @@ async function makeImages(
     );
     return asked.body;
   };
-  const made = await onceRead(c, async (identify) => awaitImages(c, await send(identify, convert).catch(rename)));
+  const made = await submitOnce(c, async (identify) => awaitImages(c, await send(identify, convert).catch(rename)));
   return answerImages(c, made, format);
 }
 

@@ -27,9 +27,12 @@ const pieceBytes = 48 * 1024;
 /** Sends a JSON body as a submission. Throws the errors of the body and of the gateway. */
 export async function sendJson(c: AppContext, rules: JsonRules): Promise<Response> {
   if (isLarge(c)) return sendLarge(c, rules);
-  const body = await rules.toBody(await readFields(c));
-  return c.var.gateway.ask(rules.path, { body, headers: await rules.identify(JSON.stringify(body)) });
+  return sendBody(c, rules, await rules.toBody(await readFields(c)));
 }
+
+/** Sends a submission that is complete. Throws the errors of the gateway. */
+export const sendBody = async (c: AppContext, { path, identify }: Pick<JsonRules, "path" | "identify">, body: object): Promise<Response> =>
+  c.var.gateway.ask(path, { body, headers: await identify(JSON.stringify(body)) });
 
 function sendLarge(c: AppContext, { path, identify, imageFields, toBody }: JsonRules): Promise<Response> {
   const isImageAt = ([field]: readonly (string | number)[]) => imageFields.includes(String(field));

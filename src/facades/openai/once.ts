@@ -14,8 +14,8 @@ export class WorkFailed extends OpenAiError {}
  */
 export type Identify = (identity: string) => Promise<Record<string, string>>;
 
-/** Runs a submission whose content is known only when `submit` has read its body. A dry run is no attempt. */
-export async function onceRead<T>(c: AppContext, submit: (identify: Identify) => Promise<T>): Promise<T> {
+/** Runs a submission, which `submit` identifies when it knows its content. A dry run is no attempt. */
+export async function submitOnce<T>(c: AppContext, submit: (identify: Identify) => Promise<T>): Promise<T> {
   const own = c.req.header("idempotency-key");
   const authorization = c.req.header("authorization") ?? "";
   // Nothing is stored for a malformed API key.
@@ -41,10 +41,6 @@ export async function onceRead<T>(c: AppContext, submit: (identify: Identify) =>
     if (begun) await begun.attempts.end(begun.key, end);
   }
 }
-
-/** Runs a submission of which `identity` is known. */
-export const once = <T>(c: AppContext, identity: string, submit: (headers: Record<string, string>) => Promise<T>): Promise<T> =>
-  onceRead(c, async (identify) => submit(await identify(identity)));
 
 const sampleBytes = 64 * 1024;
 

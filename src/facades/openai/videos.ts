@@ -7,9 +7,9 @@ import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
 import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
-import { sendJson } from "./large-json.ts";
+import { sendBody, sendJson } from "./large-json.ts";
 import { answerList, readPage } from "./lists.ts";
-import { once, onceRead } from "./once.ts";
+import { submitOnce } from "./once.ts";
 import { answerDryRun, isDryRun, ownFields, toImageUrl, withDryRun } from "./submission.ts";
 import { sizes, toVideo } from "./video-view.ts";
 
@@ -91,7 +91,7 @@ async function takesImages(c: AppContext, { model }: NamedModel): Promise<boolea
 
 export async function createVideo(c: AppContext): Promise<Response> {
   const path = withDryRun(c, submissions);
-  const sent = await onceRead(c, (identify) => {
+  const sent = await submitOnce(c, (identify) => {
     if (!isForm(c)) return sendJson(c, { path, identify, imageFields: ["input_reference"], toBody: (fields) => toBody(c, fields) });
     return sendForm(c, {
       path,
@@ -138,9 +138,8 @@ export async function remixVideo(c: AppContext): Promise<Response> {
     requested_model: metadata.requested_model,
     ...ownFields(c, fields),
   };
-  const sent = await once(c, JSON.stringify(body), (headers) =>
-    c.var.gateway.ask(withDryRun(c, `/v1/videos/${toSegment(id)}/remix`), { body, headers }),
-  ).catch(rename(c));
+  const path = withDryRun(c, `/v1/videos/${toSegment(id)}/remix`);
+  const sent = await submitOnce(c, (identify) => sendBody(c, { path, identify }, body)).catch(rename(c));
   return answerSubmission(c, sent);
 }
 
