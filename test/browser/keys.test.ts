@@ -30,7 +30,7 @@ test("a key is shown once, works from another origin, and is refused after its d
     );
   expect(await balance()).toMatchObject({ status: 200, body: { success: true, remain_balance: 2.5, used_balance: 0 } });
 
-  await page.getByRole("button", { name: "I have saved it" }).click();
+  await page.getByRole("link", { name: "I have saved it" }).click();
   const row = page.getByRole("row", { name: "A shop's server" });
   await row.getByText(secret.slice(0, 6)).waitFor();
   expect(await page.content()).not.toContain(secret);

@@ -50,7 +50,7 @@ test("without script: signing up, creating and deleting a key, signing out", asy
   await page.getByLabel("Name").fill("No script");
   await page.getByRole("button", { name: "Create a key" }).click();
   await page.getByText(/^sk-\w+$/).waitFor();
-  await page.getByRole("button", { name: "I have saved it" }).click();
+  await page.getByRole("link", { name: "I have saved it" }).click();
   await page.getByRole("row", { name: "No script" }).getByRole("link", { name: "Delete" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("There are no keys yet.").waitFor();
