@@ -1,7 +1,7 @@
 /** `npm start`: the gateway on this machine, with all its state in one directory and a new demo key. */
 
 import { host } from "./support/port.ts";
-import { firstCurl } from "../src/console/parts/first-code.ts";
+import { firstCurl } from "./support/first-curl.ts";
 import { pin } from "./support/pinned.ts";
 import { startGateway, type Gateway } from "./support/gateway.ts";
 import { modelsFolder } from "./support/models.ts";

@@ -19,7 +19,7 @@ import { Note, Problem } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
 import { DataTable, Facts, Stats } from "../parts/table.tsx";
-import { TaskTable } from "../parts/task-table.tsx";
+import { TaskTable } from "./task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 
 const changesShown = 20;

@@ -1,11 +1,11 @@
 /** A table of tasks, each with a link to its page. */
 
 import type { TaskData } from "../answers.ts";
-import { cutId } from "./ids.ts";
-import { DateTime } from "./date-time.tsx";
-import { StatusPill } from "./status.tsx";
-import { DataTable } from "./table.tsx";
-import { useAround } from "./context.ts";
+import { cutId } from "../parts/ids.ts";
+import { DateTime } from "../parts/date-time.tsx";
+import { StatusPill } from "../parts/status.tsx";
+import { DataTable } from "../parts/table.tsx";
+import { useAround } from "../parts/context.ts";
 
 /** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
 export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {

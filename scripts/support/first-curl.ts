@@ -1,4 +1,4 @@
-/** The first request that a newcomer sends, in four lines of curl: the same on the landing page, in the guides, in the README and in the console. */
+/** The first request that a newcomer sends, in four lines of curl: the same on the landing page, in the guides, in the README and of `npm start`. */
 
 /** The shell takes the key from the environment. */
 const fromEnvironment = "$API_KEY";

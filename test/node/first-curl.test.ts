@@ -2,13 +2,13 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { firstCurl } from "../../src/console/parts/first-code.ts";
+import { firstCurl } from "../../scripts/support/first-curl.ts";
 
 test.each([
   ["src/console/site/docs/landing.md", "https://gateway.example"],
   ["src/console/site/docs/index.md", "https://gateway.example"],
   ["README.md", "http://127.0.0.1:8787"],
-])("%s has the four lines of the console", (file, base) => {
+])("%s has the four lines of `npm start`", (file, base) => {
   expect(firstCurl(base).split("\n")).toHaveLength(4);
   expect(readFileSync(new URL(`../../${file}`, import.meta.url), "utf8")).toContain(firstCurl(base));
 });
