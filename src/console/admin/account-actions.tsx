@@ -60,32 +60,25 @@ async function setBudget(c: ConsoleContext, account: Account) {
 
 /** Actions with a confirmation. Admins cannot apply them to their own account, so that at least one admin remains. */
 const actions = {
-  disable: { destroys: true, title: "admin_disable_ask", text: "admin_disable_warning", yes: "admin_disable", outcome: "disabled" },
-  enable: { destroys: false, title: "admin_enable_ask", text: "admin_enable_warning", yes: "admin_enable", outcome: "enabled" },
-  appoint: { destroys: false, title: "admin_appoint_ask", text: "admin_appoint_warning", yes: "admin_appoint", outcome: "admin_given" },
-  dismiss: { destroys: true, title: "admin_dismiss_ask", text: "admin_dismiss_warning", yes: "admin_dismiss", outcome: "admin_taken" },
+  disable: { destroys: true, outcome: "disabled", change: setDisabled, to: true },
+  enable: { destroys: false, outcome: "enabled", change: setDisabled, to: false },
+  appoint: { destroys: false, outcome: "admin_given", change: setAdmin, to: true },
+  dismiss: { destroys: true, outcome: "admin_taken", change: setAdmin, to: false },
 } as const;
 type Action = keyof typeof actions;
 
-const effects: Record<Action, (c: ConsoleContext, id: string) => Promise<void>> = {
-  disable: (c, id) => setDisabled(c.env.DB, c.env.API, operator(c), id, true),
-  enable: (c, id) => setDisabled(c.env.DB, c.env.API, operator(c), id, false),
-  appoint: (c, id) => setAdmin(c.env.DB, c.env.API, operator(c), id, true),
-  dismiss: (c, id) => setAdmin(c.env.DB, c.env.API, operator(c), id, false),
-};
-
 async function runAction(c: ConsoleContext, account: Account, name: Action) {
   const { t } = c.var;
-  const { title, text, yes, outcome, destroys } = actions[name];
+  const { outcome, destroys, change, to } = actions[name];
   const back = `/console/admin/accounts/${account.id}`;
   if (account.id === c.get("account").id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
   if (c.req.method !== "POST")
     return adminPage(
       c,
-      t(title, { name: accountName(account) }),
-      <Question text={t(text)} yes={t(yes)} back={back} isHarmless={!destroys} />,
+      t(`admin_${name}_ask`, { name: accountName(account) }),
+      <Question text={t(`admin_${name}_warning`)} yes={t(`admin_${name}`)} back={back} isHarmless={!destroys} />,
     );
-  await effects[name](c, account.id);
+  await change(c.env.DB, c.env.API, operator(c), account.id, to);
   note(c, outcome, account.id);
   return c.redirect(back, 303);
 }
