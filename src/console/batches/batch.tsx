@@ -17,7 +17,7 @@ import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
-import { BatchPill, batchName, batchPath, countText, durationText, hasEnded, Key, LinesMeter, MoneyMeter, reasonText } from "./state.tsx";
+import { BatchPill, batchName, batchPath, durationText, hasEnded, Key, LinesMeter, MoneyMeter, reasonText } from "./state.tsx";
 import { fromUnits } from "../../db/ledger.ts";
 
 const shownFailures = 8;
@@ -40,10 +40,10 @@ const Work = ({ batch }: { batch: Batch }) => {
           {batch.status === "validating"
             ? t("batch_checks")
             : hasEnded(batch) || time === undefined
-              ? t("batch_of", { done: countText(language, completed), total: countText(language, total) })
+              ? t("batch_of", { done: completed.toLocaleString(language), total: total.toLocaleString(language) })
               : t(perMinute > 0 ? "batch_left_at" : "batch_left", {
                   time: durationText(language, time),
-                  rate: countText(language, perMinute),
+                  rate: perMinute.toLocaleString(language),
                 })}
         </span>
         <ul class="legend push">
@@ -56,7 +56,7 @@ const Work = ({ batch }: { batch: Batch }) => {
             ] as const
           ).map(([as, count, word]) => (
             <Key as={as}>
-              <b>{countText(language, count)}</b> {t(word)}
+              <b>{count.toLocaleString(language)}</b> {t(word)}
             </Key>
           ))}
         </ul>
@@ -125,7 +125,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
   return (
     <section>
       <SectionHead title={t("batch_failed_lines")}>
-        <span class="tag">{countText(language, sum("lines"))}</span>
+        <span class="tag">{sum("lines").toLocaleString(language)}</span>
         <span class="push row">
           {hasEnded(batch) && sum("repeatable") > 0 && (
             <form method="post" action={`${path}/repeat`}>
@@ -135,7 +135,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
               <button class="btn sm">
                 <Icon name="again" />
                 {t(sum("unchecked") > 0 ? "batch_repeat_unpriced" : "batch_repeat", {
-                  count: countText(language, sum("repeatable")),
+                  count: sum("repeatable").toLocaleString(language),
                   price: formatAmount(c, sum("price")),
                 })}
               </button>
@@ -151,17 +151,11 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
       </SectionHead>
       <nav class="chips sl" aria-label={t("admin_reason")}>
         <a class="chip" href={path} aria-current={code === undefined ? "true" : undefined}>
-          {t("any_kind")}{" "}
-          <b>
-            {countText(
-              language,
-              groups.reduce((total, group) => total + group.lines, 0),
-            )}
-          </b>
+          {t("any_kind")} <b>{groups.reduce((total, group) => total + group.lines, 0).toLocaleString(language)}</b>
         </a>
         {groups.map((group) => (
           <a class="chip" href={`${path}?code=${encodeURIComponent(group.code)}`} aria-current={group.code === code ? "true" : undefined}>
-            {reasonText(t, group.code)} <b>{countText(language, group.lines)}</b>
+            {reasonText(t, group.code)} <b>{group.lines.toLocaleString(language)}</b>
           </a>
         ))}
       </nav>
@@ -170,10 +164,10 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
       </div>
       <p class="meta pt">
         {t("batch_failed_free")}{" "}
-        {hasEnded(batch) && sum("unchecked") > 0 && t("batch_unchecked", { count: countText(language, sum("unchecked")) })}{" "}
+        {hasEnded(batch) && sum("unchecked") > 0 && t("batch_unchecked", { count: sum("unchecked").toLocaleString(language) })}{" "}
         {sum("lines") > lines.length && (
           <a href={`${path}/lines${query === "" ? "?status=failed" : `${query}&status=failed`}`}>
-            {t("batch_all_lines", { count: countText(language, sum("lines")) })}
+            {t("batch_all_lines", { count: sum("lines").toLocaleString(language) })}
           </a>
         )}
       </p>
@@ -193,7 +187,7 @@ const Unread = ({ batch }: { batch: Batch }) => {
         label={t("batch_unread")}
         rows={errors}
         columns={[
-          { name: t("batch_line"), isNumber: true, cell: ({ line }) => countText(language, line) },
+          { name: t("batch_line"), isNumber: true, cell: ({ line }) => line.toLocaleString(language) },
           {
             name: t("admin_reason"),
             class: "wrap",
@@ -230,9 +224,9 @@ const Deliveries = ({ batch }: { batch: Batch }) => {
       </SectionHead>
       <Facts
         of={[
-          [t("delivery_delivered"), countText(language, delivered)],
-          [t("delivery_pending"), countText(language, pending)],
-          [t("delivery_failed"), countText(language, failed)],
+          [t("delivery_delivered"), delivered.toLocaleString(language)],
+          [t("delivery_pending"), pending.toLocaleString(language)],
+          [t("delivery_failed"), failed.toLocaleString(language)],
         ]}
       />
     </section>
@@ -259,7 +253,7 @@ const Details = ({ batch }: { batch: Batch }) => {
         <Facts
           of={[
             input !== undefined && [t("batch_input"), file(input)],
-            [t("batch_lines"), counts.total === 0 ? "–" : countText(language, counts.total)],
+            [t("batch_lines"), counts.total === 0 ? "–" : counts.total.toLocaleString(language)],
             [t("batch_at_once"), String(concurrency)],
             delivery !== undefined && [t("deliver_to"), delivery.destination],
             [t("batch_began"), <ClockTime ms={1000 * createdAt} />],
@@ -355,7 +349,7 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
             <section>
               <SectionHead title={t("batch_latest")}>
                 <a class="push t13" href={`${path}/lines`}>
-                  {t("batch_all_lines", { count: countText(language, batch.counts.completed + batch.counts.failed) })}
+                  {t("batch_all_lines", { count: (batch.counts.completed + batch.counts.failed).toLocaleString(language) })}
                 </a>
               </SectionHead>
               <Reel lines={latest.lines} previews={await linePreviews(c, latest.lines)} path={`${path}/lines`} />

@@ -15,7 +15,7 @@ import { Pager } from "../parts/pager.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { type Preview, readPreviews } from "../tasks/previews.ts";
-import { batchName, batchPath, countText, reasonText } from "./state.tsx";
+import { batchName, batchPath, reasonText } from "./state.tsx";
 import { fromUnits } from "../../db/ledger.ts";
 
 const linesOnPage = 50;
@@ -68,7 +68,7 @@ export const LineRows = ({ lines, previews, label }: RowsProps) => {
       label={label}
       rows={lines}
       columns={[
-        { name: t("batch_line"), isNumber: true, cell: ({ n }) => countText(language, n + 1) },
+        { name: t("batch_line"), isNumber: true, cell: ({ n }) => (n + 1).toLocaleString(language) },
         {
           name: t("batch_own_id"),
           cell: ({ n, custom_id: id, task }) => {

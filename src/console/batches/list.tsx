@@ -15,7 +15,7 @@ import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
-import { BatchPill, batchName, countText, durationText, hasEnded, LinesMeter } from "./state.tsx";
+import { BatchPill, batchName, durationText, hasEnded, LinesMeter } from "./state.tsx";
 import { BatchTabs } from "./tabs.tsx";
 import { fromUnits } from "../../db/ledger.ts";
 
@@ -35,7 +35,7 @@ const Progress = ({ batch }: { batch: Batch }) => {
     ? t("batch_line_says", { line: first.line, text: first.message })
     : batch.status === "validating"
       ? t("batch_checks")
-      : t("batch_of", { done: countText(language, completed), total: countText(language, total) });
+      : t("batch_of", { done: completed.toLocaleString(language), total: total.toLocaleString(language) });
   return (
     <span class="barcell">
       <LinesMeter batch={batch} isThin />
@@ -72,7 +72,7 @@ const Batches = ({ data }: { data: Batch[] }) => {
           isNumber: true,
           isExtra: true,
           cell: ({ counts: { failed, total } }) =>
-            failed > 0 ? <span class="delta down">{countText(language, failed)}</span> : total === 0 ? "–" : 0,
+            failed > 0 ? <span class="delta down">{failed.toLocaleString(language)}</span> : total === 0 ? "–" : 0,
         },
         {
           name: t("cost"),

@@ -16,7 +16,6 @@ import { type Choice, readChoices } from "../playground/choices.ts";
 import { inTurn, readLargeForm } from "../playground/images.ts";
 import { balanceUnit } from "../settings.ts";
 import { type Checked, checkFile } from "./check.ts";
-import { countText } from "./state.tsx";
 import { type TableProblem, toLines } from "./table.ts";
 import { type PageStatus, toPageStatus } from "../page-status.ts";
 import { toUnits } from "../../db/ledger.ts";
@@ -144,13 +143,13 @@ const Faults = ({ checked }: { checked: Checked }) => {
   return (
     <section>
       <SectionHead title={t("batch_refused_lines")}>
-        <span class="tag">{countText(language, refused)}</span>
+        <span class="tag">{refused.toLocaleString(language)}</span>
       </SectionHead>
       <DataTable
         label={t("batch_refused_lines")}
         rows={faults}
         columns={[
-          { name: t("batch_line"), isNumber: true, cell: ({ line }) => countText(language, line) },
+          { name: t("batch_line"), isNumber: true, cell: ({ line }) => line.toLocaleString(language) },
           {
             name: t("batch_own_id"),
             class: "cut",
@@ -159,7 +158,9 @@ const Faults = ({ checked }: { checked: Checked }) => {
           { name: t("admin_reason"), class: "wrap", cell: ({ text }) => text },
         ]}
       />
-      {refused > faults.length && <p class="meta pt">{t("batch_first_of", { shown: faults.length, all: countText(language, refused) })}</p>}
+      {refused > faults.length && (
+        <p class="meta pt">{t("batch_first_of", { shown: faults.length, all: refused.toLocaleString(language) })}</p>
+      )}
     </section>
   );
 };
@@ -174,7 +175,7 @@ const Models = ({ c, checked }: { c: ConsoleContext; checked: Checked }) => {
         rows={checked.models}
         columns={[
           { name: t("model"), cell: ({ model }) => model },
-          { name: t("batch_lines"), isNumber: true, cell: ({ lines }) => countText(language, lines) },
+          { name: t("batch_lines"), isNumber: true, cell: ({ lines }) => lines.toLocaleString(language) },
           { name: t("price"), isNumber: true, cell: ({ price }) => formatAmount(c, price) },
         ]}
       />
@@ -274,9 +275,9 @@ async function review(c: ConsoleContext, file: string, typed?: Typed) {
       {typed && typed.problems.length > 0 ? <FieldProblems problems={typed.problems} /> : <Problem text={typed?.problem} />}
       <Stats
         of={[
-          [t("batch_lines"), countText(language, checked.lines), t("batch_lines_run", { count: countText(language, runnable) })],
+          [t("batch_lines"), checked.lines.toLocaleString(language), t("batch_lines_run", { count: runnable.toLocaleString(language) })],
           [t("price"), formatAmount(c, checked.price), t("batch_price_hint")],
-          [t("batch_refused"), countText(language, checked.refused), t("batch_refused_hint")],
+          [t("batch_refused"), checked.refused.toLocaleString(language), t("batch_refused_hint")],
         ]}
       />
       {checked.isTooLong && <Note tone="bad">{t("batch_too_long")}</Note>}

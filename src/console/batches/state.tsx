@@ -106,12 +106,10 @@ export const Key = ({ as, children }: { as?: string; children?: Child }) => (
   </li>
 );
 
-export const countText = (language: Language, count: number) => count.toLocaleString(language);
-
 /** The words of the meter of lines. */
 function linesLabel(t: Translate, language: Language, { counts }: Batch): string {
   const { completed, failed, running, queued } = counts;
-  const count = (value: number) => countText(language, value);
+  const count = (value: number) => value.toLocaleString(language);
   return t("batch_lines_label", { done: count(completed), failed: count(failed), run: count(running), wait: count(queued) });
 }
 

@@ -3,7 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { isAtLeast, mayOpen } from "../access.ts";
 import { readBatches, taskPrompt } from "../answers.ts";
-import { batchName, countText } from "../batches/state.tsx";
+import { batchName } from "../batches/state.tsx";
 import { askGateway } from "../gateway.ts";
 import { listConversations } from "../../db/conversations.ts";
 import { readAccountKeys } from "../keys/account-keys.ts";
@@ -94,8 +94,8 @@ async function searchBatches(c: ConsoleContext, query: string, { batches }: Dept
       path: `/console/batches/${batch.id}`,
       title: batchName(batch),
       lead: t("search_batch", {
-        done: countText(language, batch.counts.completed),
-        total: countText(language, batch.counts.total),
+        done: batch.counts.completed.toLocaleString(language),
+        total: batch.counts.total.toLocaleString(language),
       }),
       icon: "layers",
       kind: "batch",
