@@ -1,0 +1,114 @@
+/** Guesses at one user's password from many networks. */
+
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
+import { countAttempt } from "../../../src/db/attempts.ts";
+import { holdTime } from "../../support/gateway.ts";
+import { Browser } from "../support.ts";
+
+holdTime();
+
+const password = "correct horse battery";
+const wrong = "wrong horse battery";
+
+/** The status of an attempt to sign in from a browser and network that are new. */
+const attempt = async (email: string, given: string) => (await new Browser().ask("/console/sign-in", { email, password: given })).status;
+
+/** Thirty wrong guesses, each from another network. */
+async function guess(email: string): Promise<void> {
+  for (let count = 0; count < 30; count++) expect(await attempt(email, wrong)).toBe(401);
+}
+
+test("strangers have thirty guesses an hour at one password, from however many networks; the user's browsers still sign in", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  await browser.ask("/console/sign-out", {});
+  const other = new Browser();
+  await other.signUp();
+  await guess(email.toUpperCase());
+  // Also with the right password, and from a browser in which another user has signed in.
+  expect([await attempt(email, password), (await other.ask("/console/sign-in", { email, password })).status]).toEqual([429, 429]);
+  expect((await browser.ask("/console/sign-in", { email, password: wrong })).status).toBe(401);
+  expect((await browser.ask("/console/sign-in", { email, password })).status).toBe(303);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  expect(await attempt(email, password)).toBe(303);
+});
+
+test("who has once signed in as the user, and guesses the new password, does not lock the user out of other browsers", async () => {
+  const [browser, intruder] = [new Browser(), new Browser()];
+  const email = await browser.signUp();
+  await intruder.ask("/console/sign-in", { email, password });
+  const cookie = [...intruder.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  const chosen = "another horse battery";
+  await browser.ask("/console/account/password", { old: password, new: chosen });
+  await browser.ask("/console/sign-out", {});
+  const guessAgain = () => new Browser().ask("/console/sign-in", { email, password }, undefined, { cookie });
+  for (let count = 0; count < 30; count++) expect((await guessAgain()).status).toBe(401);
+  expect((await guessAgain()).status).toBe(429);
+  expect((await browser.ask("/console/sign-in", { email, password: chosen })).status).toBe(303);
+});
+
+test("an address that is not known is refused in the same way", async () => {
+  const email = `nobody-${crypto.randomUUID()}@example.com`;
+  await guess(email);
+  expect(await attempt(email, wrong)).toBe(429);
+  // An address of any length makes a short row.
+  await attempt(`${"x".repeat(100_000)}@example.com`, wrong);
+  expect(await env.DB.prepare("SELECT max(length(key)) AS longest FROM auth_rate_limit").first("longest")).toBeLessThan(300);
+});
+
+test("a user who is refused sets a new password by e-mail, and signs in with it in the same browser", async () => {
+  const texts: string[] = [];
+  const MAIL = { send: async ({ text }: { text: string }) => (texts.push(text), { messageId: "1" }) } as unknown as SendEmail;
+  const email = await new Browser().signUp();
+  await guess(email);
+  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  expect((await browser.ask("/console/sign-in", { email, password })).status).toBe(429);
+  await browser.ask("/console/forgot", { email });
+  const token = /token=([\w-]+)/.exec(texts[0] ?? "")?.[1] ?? "";
+  const chosen = "another horse battery";
+  expect((await browser.ask("/console/reset", { token, password: chosen })).status).toBe(303);
+  expect((await browser.ask("/console/sign-in", { email, password: chosen })).status).toBe(303);
+});
+
+test("successes are no guesses, and the cookie of a known browser opens nothing", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  for (let count = 0; count < 32; count++) expect(await attempt(email, password)).toBe(303);
+  const known = [...browser.cookies].find(([name]) => name.endsWith("gateway.known"))!;
+  const session = [...browser.cookies].find(([name]) => name.endsWith("session_token"))!;
+  const ask = (value: string) => new Browser().ask("/console", undefined, undefined, { cookie: `${session[0]}=${value}` });
+  expect([(await ask(session[1])).status, (await ask(known[1])).status]).toEqual([200, 303]);
+});
+
+test("old attempts are removed a hundred at a time, without a look at the others", async () => {
+  const count = (key: string) =>
+    env.DB.prepare("SELECT count(*) AS count FROM auth_rate_limit WHERE key LIKE ?1").bind(`${key}%`).first<number>("count");
+  const fill = (key: string, at: number) =>
+    env.DB.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+       INSERT INTO auth_rate_limit SELECT ?1 || i, ?1 || i, 1, ?2 FROM n`,
+    )
+      .bind(key, at)
+      .run();
+  const now = Date.now();
+  const mark = crypto.randomUUID();
+  await env.DB.prepare("DELETE FROM auth_rate_limit").run();
+  await fill(`new ${mark}`, now - 1);
+  await fill(`old ${mark}`, now - 3_600_001);
+  const reads: number[] = [];
+  const statements = Object.getPrototypeOf(env.DB.prepare("SELECT 1")) as D1PreparedStatement;
+  const { run } = statements;
+  const spy = vi.spyOn(statements, "run").mockImplementation(async function (this: D1PreparedStatement) {
+    const result = await run.call(this);
+    reads.push(result.meta.rows_read);
+    return result as never;
+  });
+  await countAttempt(env.DB, mark, { window: 60, max: 1 });
+  vi.setSystemTime(now + 60_000);
+  await countAttempt(env.DB, mark, { window: 60, max: 1 });
+  spy.mockRestore();
+  expect([await count("old"), await count("new")]).toEqual([2900, 3000]);
+  expect(reads).toHaveLength(1);
+  expect(reads[0]).toBeLessThan(500);
+});
