@@ -30,7 +30,7 @@ export const fullAmount = (language: Language, unit: string, millionths: number)
 
 /** Exact with its unit, for prices and messages: `$0.035`; null is no limit. */
 export const formatAmount = (c: ConsoleContext, millionths: number | null) =>
-  millionths === null ? c.get("t")("unlimited") : fullAmount(c.get("language"), balanceUnit(c.env), millionths);
+  millionths === null ? c.var.t("unlimited") : fullAmount(c.var.language, balanceUnit(c.env), millionths);
 
 /** A share as `99.5 %`, with the space that the language uses. */
 export function percentText(language: Language, share: number): string {

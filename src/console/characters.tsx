@@ -90,7 +90,7 @@ export const characters = new Hono<ConsoleEnvironment>()
   .get("/", list)
   .get("/:id/delete", async (c) => {
     const { t } = c.var;
-    const character = await characterById(c.env.DB, c.get("account").id, c.req.param("id"));
+    const character = await characterById(c.env.DB, c.var.account.id, c.req.param("id"));
     if (!character) return nothingHere(c);
     const { displayName: name, username } = character;
     return page(
@@ -104,6 +104,6 @@ export const characters = new Hono<ConsoleEnvironment>()
   .post("/:id/delete", async (c) => {
     const answer = await askGateway(c, `/v1/characters/${encodeURIComponent(c.req.param("id"))}`, { method: "DELETE" });
     if (answer.status === 404) return nothingHere(c);
-    if (!answer.ok) return page(c, c.get("t")("failed"), null, toPageStatus(answer.status));
+    if (!answer.ok) return page(c, c.var.t("failed"), null, toPageStatus(answer.status));
     return c.redirect("/console/characters?deleted=yes", 303);
   });

@@ -36,7 +36,7 @@ export async function readBody(c: ConsoleContext): Promise<Response> {
   if (!body) return new Response("", type);
   const length = headers.get("content-length");
   if (length === null || Number(length) > smallForm) {
-    const account = c.get("account") as Account | undefined;
+    const account = c.var.account as Account | undefined;
     const arrived = await c.env.RECEIVE(account?.id ?? "visitors", body, maxFormBytes);
     if (!arrived.ok) throw new BadForm(arrived.status, await arrived.text());
     return new Response(arrived.body, type);

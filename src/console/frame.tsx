@@ -41,7 +41,7 @@ export const frame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.header("cache-control", "no-store");
   // Requires a request's origin to be ours, also for a script's JSON, which hono's `csrf` does not check; the cookies' SameSite is the
   // second protection.
-  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.get("t")("forbidden"), null, 403);
+  if (c.req.method === "POST" && c.req.header("origin") !== new URL(c.req.url).origin) return page(c, c.var.t("forbidden"), null, 403);
   return next();
 };
 
@@ -55,7 +55,7 @@ export const withCatalog: MiddlewareHandler<ConsoleEnvironment> = async (c, next
 export function authSettings(c: ConsoleContext): AuthSettings {
   const set = authVariables.flatMap((name) => (c.env[name] === undefined ? [] : [[name, c.env[name]] as const]));
   const variables = Object.fromEntries(set) as Pick<ConsoleEnv, (typeof authVariables)[number]>;
-  return { ...variables, origin: new URL(c.req.url).origin, language: c.get("language") };
+  return { ...variables, origin: new URL(c.req.url).origin, language: c.var.language };
 }
 
 /** The request's cookies, as the auth Worker reads them. */
@@ -154,18 +154,18 @@ async function findObstacle(c: ConsoleContext, found: Member | undefined): Promi
 
 /** Admits users with an account, and creates one for users who may have one. */
 export const member: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
-  const user = c.get("user");
+  const user = c.var.user;
   const found = await openAccount(c.env, user, chosenAccount(c));
   if (!found && !user.emailVerified && postOf(c)) return c.redirect("/console/confirm", 303);
   const obstacle = await findObstacle(c, found);
   if (!found || obstacle) {
     const others = found?.accounts.filter(({ id }) => id !== found.account.id) ?? [];
-    return page(c, c.get("t")("overview"), <NoAccount t={c.get("t")} reason={obstacle ?? "no_account"} accounts={others} />, 403);
+    return page(c, c.var.t("overview"), <NoAccount t={c.var.t} reason={obstacle ?? "no_account"} accounts={others} />, 403);
   }
   setMember(c, found);
   // Read from the database for each request: a role that was taken away is gone at once.
   if (!mayOpen(found.role, c.req.method, c.req.path)) return notYourRole(c);
-  if (found.language !== c.get("language")) await setLanguage(c.env.DB, user.id, c.get("language"));
+  if (found.language !== c.var.language) await setLanguage(c.env.DB, user.id, c.var.language);
   c.set("caller", await toCaller(c.env.DB, user.id, found));
   return next();
 };
@@ -187,7 +187,7 @@ export const deadEnd = (c: ConsoleContext, status: PageStatus, title: string, wa
 /** The 403 page for what the user's role does not allow. */
 export function notYourRole(c: ConsoleContext) {
   const { t } = c.var;
-  const why = t("role_forbidden_why", { role: t(`role_${c.get("membership").role}`) });
+  const why = t("role_forbidden_why", { role: t(`role_${c.var.membership.role}`) });
   return deadEnd(c, 403, t("role_forbidden"), { to: "/console/members", text: t("members") }, why);
 }
 
@@ -196,17 +196,17 @@ export const signedIn = every(person, member) as MiddlewareHandler<ConsoleEnviro
 
 /** The signed-in user with the current balance; undefined without an account. */
 async function shownMember(c: ConsoleContext): Promise<ShownMember | undefined> {
-  const user = c.get("user") as Person | undefined;
-  const account = c.get("account") as Account | undefined;
+  const user = c.var.user as Person | undefined;
+  const account = c.var.account as Account | undefined;
   const balance = account && (await readBalance(c, account.id));
   if (!user || !account || !balance) return undefined;
   return {
     email: user.email,
     // A viewer or member of an operator's account is no operator.
-    isAdmin: account.admin === 1 && isAtLeast(c.get("membership").role, "admin"),
-    role: c.get("membership").role,
+    isAdmin: account.admin === 1 && isAtLeast(c.var.membership.role, "admin"),
+    role: c.var.membership.role,
     account: account.name || account.email,
-    accounts: c.get("membership").accounts.filter(({ id }) => id !== account.id),
+    accounts: c.var.membership.accounts.filter(({ id }) => id !== account.id),
     remaining: remaining(balance),
     reserved: balance.reserved,
     unit: balanceUnit(c.env),
@@ -214,7 +214,7 @@ async function shownMember(c: ConsoleContext): Promise<ShownMember | undefined> 
 }
 
 /** The signed-in user, or one who has just signed in, for the audit log. */
-export const actor = (c: ConsoleContext, { id }: { id: string } = c.get("user")): Actor & { id: string } => ({
+export const actor = (c: ConsoleContext, { id }: { id: string } = c.var.user): Actor & { id: string } => ({
   kind: "user",
   id,
   address: c.req.header("cf-connecting-ip") ?? null,
@@ -234,8 +234,8 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
     <Layout
       title={title}
       path={c.req.path}
-      language={c.get("language")}
-      t={c.get("t")}
+      language={c.var.language}
+      t={c.var.t}
       theme={parseTheme(getCookie(c, themeCookie))}
       member={member}
       isAnswer={c.req.method !== "GET"}
@@ -269,7 +269,7 @@ export function nothingHere(c: ConsoleContext) {
 export function tooMany(c: ConsoleContext): Response | Promise<Response> {
   c.header("retry-after", "60");
   if (c.req.method === "GET" && c.req.header("hx-request") !== undefined) return c.body(null, 429, { "hx-reswap": "none" });
-  return page(c, c.get("t")("too_many_requests"), null, 429, { width: "slim", lead: c.get("t")("too_many_requests_hint") });
+  return page(c, c.var.t("too_many_requests"), null, 429, { width: "slim", lead: c.var.t("too_many_requests_hint") });
 }
 
 /** For a link to a file that has expired, was deleted, or was changed. The gateway sets the status. */

@@ -8,14 +8,14 @@ import { toJson } from "./playground/image-file.ts";
 /** The request, in the page's language. */
 function toRequest(c: ConsoleContext, path: string, init: RequestInit): Request {
   const headers = new Headers(init.headers);
-  headers.set("accept-language", c.get("language"));
+  headers.set("accept-language", c.var.language);
   const address = c.req.header("cf-connecting-ip");
   if (address !== undefined) headers.set("cf-connecting-ip", address);
   return new Request(new URL(path, c.req.url), { ...init, headers });
 }
 
 /** Calls the gateway as the signed-in user, or as another caller. */
-export const askGateway = (c: ConsoleContext, path: string, init: RequestInit = {}, caller: Caller = c.get("caller")): Promise<Response> =>
+export const askGateway = (c: ConsoleContext, path: string, init: RequestInit = {}, caller: Caller = c.var.caller): Promise<Response> =>
   c.env.API.ask(caller, toRequest(c, path, init));
 
 /** Calls a path of `/admin`; the audit log names the admin. */

@@ -48,7 +48,7 @@ export async function readBalances(
 
 /** The tasks and chats of an account that D1 does not have; for a member only the member's own. */
 async function readUnwritten(c: ConsoleContext, accountId: string): Promise<WalletEntry[]> {
-  const { ownWallets } = c.get("caller");
+  const { ownWallets } = c.var.caller;
   const all = await c.env.API.unwritten(accountId);
   return ownWallets ? all.filter(({ keyId }) => ownWallets.includes(keyId)) : all;
 }
@@ -56,14 +56,14 @@ async function readUnwritten(c: ConsoleContext, accountId: string): Promise<Wall
 /** An account's charges since `since` (milliseconds), by day and model. */
 export async function readSpent(c: ConsoleContext, accountId: string, since: number): Promise<Spent[]> {
   const unwritten = await readUnwritten(c, accountId);
-  return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since, c.get("caller").ownWallets), since);
+  return withSpending(unwritten, await spentByDay(c.env.DB, accountId, since, c.var.caller.ownWallets), since);
 }
 
 /** Tasks and chats of an account that were submitted from `since` to before `until` (milliseconds) and have ended, by model. */
 export async function readUses(c: ConsoleContext, accountId: string, since: number, until = Number.MAX_SAFE_INTEGER): Promise<ModelUse[]> {
   const unwritten = await readUnwritten(c, accountId);
   const span = [since, until] as const;
-  return withUses(unwritten, await usesByModel(c.env.DB, accountId, span, c.get("caller").ownWallets), span);
+  return withUses(unwritten, await usesByModel(c.env.DB, accountId, span, c.var.caller.ownWallets), span);
 }
 
 /** Reads pages of an account's entries, newest first, archived ones included. The wallet is asked once. */

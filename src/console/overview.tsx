@@ -35,7 +35,7 @@ const hasKeys = async (c: ConsoleContext) => (await readAccountKeys(c)).length >
 
 async function overviewPage(c: ConsoleContext) {
   const { t } = c.var;
-  const { id } = c.get("account");
+  const { id } = c.var.account;
   const now = Date.now();
   const month = new Date(now).toISOString().slice(0, 7);
   const [balance, spent, latest, completed, failed, uses, isKeyed, threshold] = await Promise.all([
@@ -50,7 +50,7 @@ async function overviewPage(c: ConsoleContext) {
   ]);
   const left = remaining(balance);
   if (latest.length === 0 && uses.length === 0) {
-    const first = mayOpen(c.get("membership").role, "POST", "/console/first") ? await readFirstCall(c) : undefined;
+    const first = mayOpen(c.var.membership.role, "POST", "/console/first") ? await readFirstCall(c) : undefined;
     return page(c, t("overview"), <FirstThings c={c} left={left} isKeyed={isKeyed} first={first} />);
   }
   const low = left !== null && left <= Math.max(0, threshold ?? 0) ? { left, helper: await findHelper(c) } : undefined;
@@ -114,7 +114,7 @@ async function overviewPage(c: ConsoleContext) {
 
 /** Returns only the part of the page that refreshes itself while tasks run. */
 async function running(c: ConsoleContext) {
-  return page(c, c.get("t")("overview"), <Running tasks={(await listTasks(c, `limit=${newest}`)).filter(isOpen)} />);
+  return page(c, c.var.t("overview"), <Running tasks={(await listTasks(c, `limit=${newest}`)).filter(isOpen)} />);
 }
 
 export const overview = new Hono<ConsoleEnvironment>()

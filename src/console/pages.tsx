@@ -48,11 +48,11 @@ function cameFrom({ url, headers }: Request): string | undefined {
 
 export const pages = new Hono<ConsoleEnvironment>()
   .onError((error, c) => {
-    if (error instanceof BadForm) return page(c, c.get("t")(error.status === 408 ? "form_late" : "form_broken"), null, error.status);
+    if (error instanceof BadForm) return page(c, c.var.t(error.status === 408 ? "form_late" : "form_broken"), null, error.status);
     c.header("cache-control", "no-store");
     if (error instanceof TooMany) return tooMany(c);
     alert("console", { outcome: "internal_error" }, error);
-    return page(c, c.get("t")("failed"), null, 500);
+    return page(c, c.var.t("failed"), null, 500);
   })
   .notFound(async (c) => {
     const { pathname, search } = new URL(c.req.url);

@@ -17,7 +17,7 @@ import type { PageStatus } from "./page-status.ts";
 
 /** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: PageStatus = 200) =>
-  page(c, c.get("t")("forgot_password"), <p role="status">{c.get("t")(sentence)}</p>, status);
+  page(c, c.var.t("forgot_password"), <p role="status">{c.var.t(sentence)}</p>, status);
 
 function forgotPage(c: ConsoleContext) {
   const { t } = c.var;
@@ -60,7 +60,7 @@ function confirmPage(
   status: PageStatus = 200,
 ): Response | Promise<Response> {
   const { t } = c.var;
-  const { email, emailVerified } = c.get("user");
+  const { email, emailVerified } = c.var.user;
   const newEmail = token === undefined ? undefined : claimsIn(token).updateTo;
   if (emailVerified && newEmail === undefined) return c.redirect(pageOfConsole(c, c.req.query("to")) ?? "/console", 303);
   return page(
@@ -82,7 +82,7 @@ function confirmPage(
 function openLink(c: ConsoleContext) {
   const token = c.req.query("token");
   const { email, updateTo } = claimsIn(token ?? "");
-  const isOthers = email !== undefined && ![email, updateTo].includes(c.get("user").email.toLowerCase());
+  const isOthers = email !== undefined && ![email, updateTo].includes(c.var.user.email.toLowerCase());
   return isOthers ? c.redirect(withReturn("/console/sign-in", wantedPage(c)), 303) : confirmPage(c, token);
 }
 
@@ -102,16 +102,16 @@ export function claimsIn(token: string): { email?: string; updateTo?: string } {
 async function confirm(c: ConsoleContext): Promise<Response> {
   const token = (await readForm(c))("token");
   const { email, updateTo } = claimsIn(token);
-  const own = c.get("user").email.toLowerCase();
+  const own = c.var.user.email.toLowerCase();
   const isChanged = updateTo !== undefined && updateTo === own;
   if (!isChanged) {
     const answer = email === own && (await askAuth(c, `/verify-email?token=${encodeURIComponent(token)}`));
-    if (!answer || !answer.ok) return confirmPage(c, updateTo === undefined ? undefined : token, c.get("t")("confirm_failed"), 400);
+    if (!answer || !answer.ok) return confirmPage(c, updateTo === undefined ? undefined : token, c.var.t("confirm_failed"), 400);
     passCookies(c, answer);
   }
   if (updateTo === undefined) return c.redirect("/console", 303);
-  await endResetLinks(c.env.DB, c.get("user").id);
-  await followPerson(c.env.DB, c.get("user").id);
+  await endResetLinks(c.env.DB, c.var.user.id);
+  await followPerson(c.env.DB, c.var.user.id);
   return c.redirect("/console/account?done=email", 303);
 }
 
@@ -141,7 +141,7 @@ export const recover = new Hono<ConsoleEnvironment>()
   .post("/confirm/send", person, async (c) => {
     const { t } = c.var;
     if (!postOf(c)) return said(c, "reset_by_operator");
-    const answer = await askAuth(c, "/send-verification-email", { email: c.get("user").email });
+    const answer = await askAuth(c, "/send-verification-email", { email: c.var.user.email });
     if (answer.status === 429) return confirmPage(c, undefined, t("too_many_attempts"), 429);
-    return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: c.get("user").email })}</p>);
+    return page(c, t("confirm_address"), <p role="status">{t("confirm_sent", { email: c.var.user.email })}</p>);
   });

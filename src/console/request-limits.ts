@@ -12,7 +12,7 @@ export const countUser = (c: ConsoleContext, userId: string): Promise<void> =>
 
 /** Counts a sign-in, or the look-up of an invitation or link, of a network: whoever sends it needs no session. Once for each request, so that none breaks off halfway. */
 export async function countVisit(c: ConsoleContext): Promise<void> {
-  if (c.get("isVisit")) return;
+  if (c.var.isVisit) return;
   await count(c.env.VISITS, toNetwork(c.req.header("cf-connecting-ip") ?? "unknown"));
   c.set("isVisit", true);
 }

@@ -322,7 +322,7 @@ export const signIn = new Hono<ConsoleEnvironment>()
       return follow(c, answer, next ?? "/console");
     }
     const isTooMany = answer.status === 429;
-    const problem = c.get("t")(isTooMany ? "too_many_attempts" : reachesPeople(c.env) ? "wrong_or_late" : "wrong_credentials");
+    const problem = c.var.t(isTooMany ? "too_many_attempts" : reachesPeople(c.env) ? "wrong_or_late" : "wrong_credentials");
     return signInPage(c, { email, invitation, to, problem, isWrong: !isTooMany }, isTooMany ? 429 : 401);
   })
   .get("/sign-up", async (c) => {

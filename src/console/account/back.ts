@@ -7,4 +7,4 @@ import { freshSeconds } from "../auth/logins.ts";
 export const back = (c: ConsoleContext, outcome: string) => c.redirect(`/console/account?${outcome}`, 303);
 
 /** True soon after signing in: an unattended signed-in browser cannot be used to take over the account. */
-export const isFresh = (c: ConsoleContext): boolean => Date.now() - c.get("session").createdAt.getTime() < freshSeconds * 1000;
+export const isFresh = (c: ConsoleContext): boolean => Date.now() - c.var.session.createdAt.getTime() < freshSeconds * 1000;

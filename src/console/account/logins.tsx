@@ -78,7 +78,7 @@ async function leave(c: ConsoleContext, endpoint: "/sign-in/social" | "/link-soc
 
 /** The logins that a user has beside their password. */
 async function linkedTo(c: ConsoleContext): Promise<Map<string, string>> {
-  return new Map((await c.env.AUTH.listLogins(authSettings(c), c.get("user").id)).map(({ providerId, id }) => [providerId, id]));
+  return new Map((await c.env.AUTH.listLogins(authSettings(c), c.var.user.id)).map(({ providerId, id }) => [providerId, id]));
 }
 
 /** On the account page: each login with its actions. */
@@ -134,7 +134,7 @@ export const logins = new Hono<ConsoleEnvironment>()
     const accountId = (await linkedTo(c)).get(c.req.param("login"));
     if (accountId === undefined || !Object.hasOwn(loginNames, c.req.param("login"))) return nothingHere(c);
     const answer = await askAuth(c, "/unlink-account", { accountId });
-    if (answer.ok) await recordLogins(c, c.get("user").id);
+    if (answer.ok) await recordLogins(c, c.var.user.id);
     const outcome = answer.ok ? "done=unlinked" : answer.status === 403 ? "problem=not_fresh" : "problem=last_login";
     return back(c, outcome);
   });

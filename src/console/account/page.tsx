@@ -42,7 +42,7 @@ const refusals = {
 /** The account's own budget, set by the operator. Renders nothing for an account without a budget. */
 async function budgetSection(c: ConsoleContext) {
   const { t } = c.var;
-  const { budget } = await readBalance(c, c.get("account").id);
+  const { budget } = await readBalance(c, c.var.account.id);
   if (!budget) return null;
   return (
     <section>

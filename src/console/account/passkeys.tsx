@@ -109,6 +109,6 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   .post("/account/passkeys/:id/delete", signedIn, async (c) => {
     const answer = await askAuth(c, "/passkey/delete-passkey", { id: c.req.param("id") });
     if (!answer.ok) return nothingHere(c);
-    await recordLogins(c, c.get("user").id);
+    await recordLogins(c, c.var.user.id);
     return c.redirect("/console/account?done=passkey_deleted", 303);
   });

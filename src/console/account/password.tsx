@@ -12,7 +12,7 @@ import { recordLogins } from "../sign-in-changes.ts";
 import { back, isFresh } from "./back.ts";
 
 const hasPassword = async (c: ConsoleContext): Promise<boolean> =>
-  (await c.env.AUTH.listLogins(authSettings(c), c.get("user").id)).some((login) => login.hasPassword);
+  (await c.env.AUTH.listLogins(authSettings(c), c.var.user.id)).some((login) => login.hasPassword);
 
 /** The form; it asks for the old password if there is one. */
 export async function passwordSection(c: ConsoleContext) {
@@ -23,7 +23,7 @@ export async function passwordSection(c: ConsoleContext) {
       <SectionHead title={t(known ? "change_password" : "set_password")} />
       <form method="post" action="/console/account/password" class="stack narrow">
         {/* Tells password managers which user the password belongs to. */}
-        <input type="text" name="username" value={c.get("user").email} autocomplete="username" readonly hidden />
+        <input type="text" name="username" value={c.var.user.email} autocomplete="username" readonly hidden />
         {known && (
           <TextField
             name="old"
@@ -57,7 +57,7 @@ async function setFirst(c: ConsoleContext, newPassword: string): Promise<Respons
   if (!isFresh(c)) return back(c, "problem=not_fresh");
   if (newPassword.length < minPasswordLength || newPassword.length > maxPasswordLength) return back(c, "problem=bad_password");
   await c.env.AUTH.setPassword(authSettings(c), cookies(c), newPassword);
-  await recordLogins(c, c.get("user").id);
+  await recordLogins(c, c.var.user.id);
   return back(c, "done=password");
 }
 
@@ -70,7 +70,7 @@ export const password = new Hono<ConsoleEnvironment>().post("/account/password",
     revokeOtherSessions: true,
   });
   if (answer.ok) {
-    await recordLogins(c, c.get("user").id);
+    await recordLogins(c, c.var.user.id);
     return follow(c, answer, "/console/account?done=password");
   }
   return back(c, answer.status === 429 ? "problem=attempts" : "problem=bad_password");

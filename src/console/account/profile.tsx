@@ -52,14 +52,14 @@ export const profile = new Hono<ConsoleEnvironment>()
     if (name === "" || name.length > maxNameLength) return back(c, "problem=name");
     const answer = await askAuth(c, "/update-user", { name });
     if (!answer.ok) return back(c, answer.status === 429 ? "problem=attempts" : "problem=name");
-    await followPerson(c.env.DB, c.get("user").id);
+    await followPerson(c.env.DB, c.var.user.id);
     return back(c, "done=name");
   })
   .post("/account/email", signedIn, async (c) => {
     if (!postOf(c)) return back(c, "problem=email_by_operator");
     if (!isFresh(c)) return back(c, "problem=not_fresh");
     const email = (await readForm(c))("email");
-    if (email.toLowerCase() === c.get("user").email.toLowerCase()) return back(c, "problem=email_same");
+    if (email.toLowerCase() === c.var.user.email.toLowerCase()) return back(c, "problem=email_same");
     const answer = email.length <= 254 && (await askAuth(c, "/change-email", { newEmail: email }));
     if (!answer || !answer.ok) return back(c, answer && answer.status === 429 ? "problem=attempts" : "problem=email");
     return back(c, "done=email_sent");

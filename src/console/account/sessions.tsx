@@ -27,7 +27,7 @@ function parseBrowser(userAgent: string | null): string {
   return [find(browsers), find(systems)].filter(Boolean).join(", ") || userAgent.slice(0, 60);
 }
 
-const listSessions = (c: ConsoleContext) => c.env.AUTH.listSessions(authSettings(c), c.get("user").id);
+const listSessions = (c: ConsoleContext) => c.env.AUTH.listSessions(authSettings(c), c.var.user.id);
 
 /** The table of sessions, with the current one marked, and a button that ends all. */
 export async function sessionsSection(c: ConsoleContext) {
@@ -54,7 +54,7 @@ export async function sessionsSection(c: ConsoleContext) {
               <DateTime ms={updatedAt.getTime()} />
             </td>
             <td class="num">
-              {id === c.get("session").id ? (
+              {id === c.var.session.id ? (
                 <span class="tag">{t("this_session")}</span>
               ) : (
                 <form method="post" action={`/console/account/sessions/${id}/end`}>

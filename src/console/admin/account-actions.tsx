@@ -44,7 +44,7 @@ async function setQuota(c: ConsoleContext, account: Account) {
     const { used, reserved } = await readBalance(c, account.id);
     return accountPage(c, account, { quota: t("admin_below_use", { amount: formatAmount(c, used + reserved) }), typed });
   }
-  await explainQuotaChange(c.env.DB, account.id, c.get("account").id, field("reason").slice(0, maxReason));
+  await explainQuotaChange(c.env.DB, account.id, c.var.account.id, field("reason").slice(0, maxReason));
   note(c, "quota_changed", account.id, "add" in change ? { add: change.add } : { quota: change.quota ?? "unlimited" });
   return c.redirect(`/console/admin/accounts/${account.id}`, 303);
 }
@@ -71,7 +71,7 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
   const { t } = c.var;
   const { outcome, destroys, change, to } = actions[name];
   const back = `/console/admin/accounts/${account.id}`;
-  if (account.id === c.get("account").id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
+  if (account.id === c.var.account.id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
   if (c.req.method !== "POST")
     return adminPage(
       c,
@@ -91,10 +91,10 @@ async function inviteInto(c: ConsoleContext, account: Account) {
   const { origin, host } = new URL(c.req.url);
   const link = `${origin}/console/sign-up?invitation=${token}`;
   const post = postOf(c);
-  const by = accountName(c.get("account"));
+  const by = accountName(c.var.account);
   await post?.({
     to: account.email,
-    language: c.get("language"),
+    language: c.var.language,
     subject: t("mail_invite_subject", { by, host }),
     text: `${t("mail_greeting", { name: account.name ?? account.email })}\n\n${t("mail_invite", { by, host, link })}`,
     action: t("mail_invite_action"),
@@ -121,7 +121,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
 async function eraseAccount(c: ConsoleContext, account: Account) {
   const { t } = c.var;
   const back = `/console/admin/accounts/${account.id}`;
-  if (account.id === c.get("account").id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
+  if (account.id === c.var.account.id) return adminPage(c, accountName(account), <Problem text={t("admin_not_oneself")} />, 403);
   const isPost = c.req.method === "POST";
   const typed = isPost ? (await readForm(c))("email") : "";
   if (!isPost || typed.toLowerCase() !== account.email.toLowerCase())

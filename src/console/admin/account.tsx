@@ -39,7 +39,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
   const { DB } = c.env;
   const [balance, isRestored] = await Promise.all([readBalance(c, account.id), c.env.API.isRestored(account.id, account.keysRevision)]);
   const person = await findPerson(DB, account.id);
-  const isOwn = account.id === c.get("account").id;
+  const isOwn = account.id === c.var.account.id;
   const path = `/console/admin/accounts/${account.id}`;
   return adminPage(
     c,

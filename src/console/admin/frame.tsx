@@ -15,7 +15,7 @@ import { Tabs } from "../parts/tabs.tsx";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
-  c.get("account").admin === 1 && isAtLeast(c.get("membership").role, "admin") ? next() : nothingHere(c);
+  c.var.account.admin === 1 && isAtLeast(c.var.membership.role, "admin") ? next() : nothingHere(c);
 
 const parts = [
   ["/console/admin", "overview"],
@@ -60,8 +60,8 @@ export const operator = (c: ConsoleContext): Actor => ({ ...actor(c), kind: "ope
 
 /** Logs an admin's action on an account. */
 export const note = (c: ConsoleContext, outcome: string, accountId: string, more: Record<string, string | number | boolean> = {}) =>
-  log("admin", { by: c.get("account").id, account: accountId, outcome, ...more });
+  log("admin", { by: c.var.account.id, account: accountId, outcome, ...more });
 
 /** Calls the gateway's API as an account; the requests count against the admin's own rate limits. */
 export const askAs = (c: ConsoleContext, accountId: string, path: string, init: RequestInit = {}): Promise<Response> =>
-  askGateway(c, path, init, { accountId, keyId: c.get("caller").keyId });
+  askGateway(c, path, init, { accountId, keyId: c.var.caller.keyId });

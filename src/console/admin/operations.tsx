@@ -107,7 +107,7 @@ export function AlertSection({ c, alerts, heartbeat, isFailing }: AlertsProps) {
 export async function testAlert(c: ConsoleContext): Promise<Response> {
   const { t } = c.var;
   const deliveries = await c.env.API.testAlert();
-  log("admin", { by: c.get("account").id, outcome: "alert_tested" });
+  log("admin", { by: c.var.account.id, outcome: "alert_tested" });
   const notes = (deliveries ?? []).map(({ receiver, delivered, reason = "" }) =>
     delivered
       ? ({ tone: "good", text: t("admin_test_alert_sent", { receiver }) } as const)
@@ -190,7 +190,7 @@ export async function reconcile(c: ConsoleContext): Promise<Response> {
   const [after, decision] = [form("after"), form("restored")];
   const restored = decision === "replay" || decision === "accept" ? decision : undefined;
   const done = await c.env.API.reconcile(after === "" ? undefined : after, restored, actor(c));
-  log("admin", { by: c.get("account").id, outcome: "reconciled", ...(done && { settled: done.settled, returned: done.returned }) });
+  log("admin", { by: c.var.account.id, outcome: "reconciled", ...(done && { settled: done.settled, returned: done.returned }) });
   return adminPage(
     c,
     t("admin_reconcile"),

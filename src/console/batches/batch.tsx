@@ -288,7 +288,7 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
   const isStarted = batch.status !== "validating" && batch.status !== "failed";
   const [groups, failed, latest] = isStarted
     ? await Promise.all([
-        c.env.API.batchFailures(account.id, batch.id, c.get("caller").ownWallets),
+        c.env.API.batchFailures(account.id, batch.id, c.var.caller.ownWallets),
         readLines(c, batch.id, { status: "failed", code, limit: shownFailures }),
         readLines(c, batch.id, { status: "completed", limit: shownResults, isNewest: true }),
       ])

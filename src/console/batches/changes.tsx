@@ -49,7 +49,7 @@ export const changeBatch =
 
 /** The input of failed lines as a stream of JSON lines; undefined if the account has no such batch. */
 async function openFailed(c: ConsoleContext, id: string, code: string | undefined): Promise<ReadableStream<Uint8Array> | undefined> {
-  const { accountId, ownWallets } = c.get("caller");
+  const { accountId, ownWallets } = c.var.caller;
   const read = (from: number) => c.env.API.failedInput(accountId, id, code, from, ownWallets);
   let part = await read(0);
   if (!part) return undefined;

@@ -130,7 +130,7 @@ async function filesPage(c: ConsoleContext, refusal?: Refusal) {
   const after = c.req.query("after");
   const now = Date.now();
   const [found, used] = await Promise.all([
-    listFiles(c.env.DB, c.get("caller"), { limit: filesOnPage + 1, after }, now),
+    listFiles(c.env.DB, c.var.caller, { limit: filesOnPage + 1, after }, now),
     usedFileBytes(c.env.DB, account.id),
   ]);
   const { rows, last } = firstRows(found, filesOnPage);
@@ -178,7 +178,7 @@ async function upload(c: ConsoleContext) {
 
 /** The bytes, under the file's own name. */
 async function content(c: ConsoleContext, id: string) {
-  const file = await fileById(c.env.DB, c.get("caller"), id, Date.now());
+  const file = await fileById(c.env.DB, c.var.caller, id, Date.now());
   const answer = file && (await askGateway(c, `/v1/files/${encodeURIComponent(id)}/content`));
   if (!file || !answer?.ok || !answer.body) return nothingHere(c);
   const isImage = file.type.startsWith("image/");
@@ -193,7 +193,7 @@ const fileEnding = (type: string) => (typeName(type) ?? "bin").toLowerCase();
 
 async function askToDelete(c: ConsoleContext, id: string) {
   const { t } = c.var;
-  const file = await fileById(c.env.DB, c.get("caller"), id, Date.now());
+  const file = await fileById(c.env.DB, c.var.caller, id, Date.now());
   if (!file) return nothingHere(c);
   const name = nameOf(file);
   return page(

@@ -36,7 +36,7 @@ export interface Line {
 
 /** Ended lines; undefined if the account has no such batch. */
 export async function readLines(c: ConsoleContext, id: string, query: LineQuery): Promise<{ lines: Line[]; hasMore: boolean } | undefined> {
-  const found = await c.env.API.batchLines(c.get("account").id, id, query, c.get("caller").ownWallets);
+  const found = await c.env.API.batchLines(c.var.account.id, id, query, c.var.caller.ownWallets);
   if (!found) return undefined;
   return {
     hasMore: found.hasMore,

@@ -337,7 +337,7 @@ export async function typeLines(c: ConsoleContext): Promise<Response> {
     askForLines(c, "text", { problem, status, text, model });
   const { t } = c.var;
   try {
-    return await inTurn(c.req.raw, c.get("caller").accountId, c.env.RECEIVE, async (request) => {
+    return await inTurn(c.req.raw, c.var.caller.accountId, c.env.RECEIVE, async (request) => {
       const form = await readLargeForm(request);
       const table = form.images.get("table")?.[0];
       if ((table?.size ?? 0) > maxTableBytes) return refuse(t("batch_table_too_large"), 413);

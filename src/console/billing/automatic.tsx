@@ -35,7 +35,7 @@ export async function changeAutomatic(c: ConsoleContext, field: (name: string) =
   if (wrong.length > 0)
     return { automatic: { values, problems: Object.fromEntries(wrong.map((name) => [name, t("billing_bad_amount")])) }, status: 400 };
   const settings = isOff ? null : { threshold: read("threshold"), amount: read("amount"), ceiling: read("ceiling") };
-  const order = { accountId: c.get("account").id, settings, wantsCard: field("do") === "card", returnUrl: backTo(c) };
+  const order = { accountId: c.var.account.id, settings, wantsCard: field("do") === "card", returnUrl: backTo(c) };
   const answer = await c.env.API.changeTopUp(order, actor(c)).catch(() => undefined);
   if (!answer || answer.refused === "off") return { problem: t("billing_stripe_away"), status: 503 };
   if (answer.refused === undefined) return { to: answer.url ?? "/console/billing" };

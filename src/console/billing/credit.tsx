@@ -26,7 +26,7 @@ export type Helper = "pay" | "owners" | "operator";
 
 export async function findHelper(c: ConsoleContext): Promise<Helper> {
   if (!(await paymentOptions(c))) return "operator";
-  return isAtLeast(c.get("membership").role, "admin") ? "pay" : "owners";
+  return isAtLeast(c.var.membership.role, "admin") ? "pay" : "owners";
 }
 
 interface Shown {
@@ -65,7 +65,7 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
 async function askPosted(c: ConsoleContext) {
   const { t } = c.var;
   const words = (await readForm(c))("words");
-  const account = c.get("account");
+  const account = c.var.account;
   const post = postOf(c);
   const helper = await findHelper(c);
   if (helper === "pay") return c.redirect("/console/billing", 303);
@@ -82,7 +82,7 @@ async function askPosted(c: ConsoleContext) {
     await post(
       toLetter(c.env, new URL(c.req.url).origin, recipient, (translate, amount) => {
         const values = {
-          person: c.get("user").email,
+          person: c.var.user.email,
           account: account.name || account.email,
           left: left === null ? translate("unlimited") : amount(left),
         };

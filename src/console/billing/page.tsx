@@ -54,10 +54,10 @@ interface Shown {
 }
 
 /** True if the user may pay, and see receipts and cards. */
-const mayPay = (c: ConsoleContext) => isAtLeast(c.get("membership").role, "admin");
+const mayPay = (c: ConsoleContext) => isAtLeast(c.var.membership.role, "admin");
 
 const readPaid = async (c: ConsoleContext, part: Parameters<typeof listPaid>[2]): Promise<ListedPayment[]> =>
-  (await listPaid(c.env.DB, c.get("account").id, part)).map((payment) => (mayPay(c) ? payment : { ...payment, card: null }));
+  (await listPaid(c.env.DB, c.var.account.id, part)).map((payment) => (mayPay(c) ? payment : { ...payment, card: null }));
 
 /** The title of a list with the link to its file. */
 const FileTitle = ({ title, file, label }: { title: string; file: string | false; label: string }) => (
@@ -72,7 +72,7 @@ const FileTitle = ({ title, file, label }: { title: string; file: string | false
 
 async function billingPage(c: ConsoleContext, { code, payment, automatic, below, problem, status = 200 }: Shown = {}) {
   const { t } = c.var;
-  const { id } = c.get("account");
+  const { id } = c.var.account;
   const now = Date.now();
   const since = startOfDays(courseDays, now);
   const after = readPlace(c);
@@ -185,7 +185,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
 const paymentsFile = (c: ConsoleContext) =>
   sendCsv<ListedPayment>(c, `payments-${toDate(Date.now())}`, paymentColumns, (part) => readPaid(c, part));
 const creditsFile = (c: ConsoleContext) =>
-  sendCsv<QuotaChange>(c, `credits-${toDate(Date.now())}`, historyColumns, (part) => listQuotaChanges(c.env.DB, c.get("account").id, part));
+  sendCsv<QuotaChange>(c, `credits-${toDate(Date.now())}`, historyColumns, (part) => listQuotaChanges(c.env.DB, c.var.account.id, part));
 
 async function redeemPosted(c: ConsoleContext) {
   const typed = (await readForm(c))("code").slice(0, 60);
@@ -216,7 +216,7 @@ async function lowPosted(c: ConsoleContext) {
   const threshold = parseQuota(value);
   if (threshold === undefined || threshold === 0)
     return billingPage(c, { below: { value, problem: c.var.t("billing_bad_amount") }, status: 400 });
-  await setThreshold(c.env.DB, actor(c), c.get("account").id, threshold);
+  await setThreshold(c.env.DB, actor(c), c.var.account.id, threshold);
   return c.redirect(path, 303);
 }
 
@@ -233,7 +233,7 @@ async function receiptPage(c: ConsoleContext) {
   const id = c.req.param("id") ?? "";
   if (!/^pay_\w{1,60}$/.test(id)) return nothingHere(c);
   try {
-    const url = await c.env.API.paymentReceipt(c.get("account").id, id);
+    const url = await c.env.API.paymentReceipt(c.var.account.id, id);
     return url === undefined ? nothingHere(c) : c.redirect(url, 303);
   } catch {
     return billingPage(c, { problem: c.var.t("billing_stripe_away"), status: 503 });
@@ -242,7 +242,7 @@ async function receiptPage(c: ConsoleContext) {
 
 /** The part of automatic top-up that names its card: Stripe is asked after the page is there. Nothing if it does not answer. */
 async function cardPart(c: ConsoleContext) {
-  const card = await c.env.API.paymentCard(c.get("account").id).catch(() => undefined);
+  const card = await c.env.API.paymentCard(c.var.account.id).catch(() => undefined);
   if (!card) return c.body(null, 204);
   const brand = card.brand.replace(/^./, (letter) => letter.toUpperCase());
   return c.html(c.var.t("billing_card", { brand, last4: card.last4 }));

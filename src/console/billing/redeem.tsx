@@ -16,7 +16,7 @@ export type RedeemOutcome = { amount: number } | { refusal: string; status: Page
 
 export async function redeem(c: ConsoleContext, typed: string): Promise<RedeemOutcome> {
   const { t } = c.var;
-  const { id } = c.get("account");
+  const { id } = c.var.account;
   const keys = [`redeem account ${id}`, `redeem network ${c.req.header("cf-connecting-ip") ?? ""}`];
   // One after the other: an attempt that the first refuses does not count for the network.
   for (const key of keys) if (!(await countAttempt(c.env.DB, key, rule))) return { refusal: t("too_many_in_an_hour"), status: 429 };
@@ -27,7 +27,7 @@ export async function redeem(c: ConsoleContext, typed: string): Promise<RedeemOu
   return { amount: done.amount };
 }
 
-export const redeemedText = (c: ConsoleContext, amount: number) => c.get("t")("billing_redeemed", { amount: formatAmount(c, amount) });
+export const redeemedText = (c: ConsoleContext, amount: number) => c.var.t("billing_redeemed", { amount: formatAmount(c, amount) });
 
 export const RedeemForm = ({ path, typed, problem }: { path: string; typed: string | undefined; problem: string | undefined }) => {
   const { t } = useAround();

@@ -22,7 +22,7 @@ export async function topUp(c: ConsoleContext, chosen: string, typed: string): P
   const { t } = c.var;
   const amount = typed === "" ? Number(/^\d{1,16}$/.exec(chosen)?.[0]) : parseQuota(typed);
   if (!amount || !Number.isSafeInteger(amount)) return { refusal: t("billing_bad_amount"), status: 400 };
-  const order = { accountId: c.get("account").id, amount, returnUrl: backTo(c), by: actor(c) };
+  const order = { accountId: c.var.account.id, amount, returnUrl: backTo(c), by: actor(c) };
   const made = await c.env.API.checkout(order).catch(() => undefined);
   return made && made.refused === undefined ? { url: made.url } : toRefusal(c, made);
 }
@@ -45,12 +45,12 @@ function toRefusal(c: ConsoleContext, made: (CheckoutAnswer & { refused: string 
 }
 
 /** The address of Stripe's portal; undefined before the first payment, and where nothing can be paid. Throws if Stripe does not answer. */
-export const portalUrl = (c: ConsoleContext): Promise<string | undefined> => c.env.API.paymentPortal(c.get("account").id, backTo(c));
+export const portalUrl = (c: ConsoleContext): Promise<string | undefined> => c.env.API.paymentPortal(c.var.account.id, backTo(c));
 
 /** What can be paid; undefined where nothing can, also with a setting that is wrong: the page works without it, and the log names it. */
 export async function paymentOptions(c: ConsoleContext): Promise<PaymentOptions | undefined> {
   try {
-    return await c.env.API.paymentOptions(c.get("account").id);
+    return await c.env.API.paymentOptions(c.var.account.id);
   } catch (error) {
     alert("payment", { outcome: "not_offered" }, error);
     return undefined;

@@ -38,7 +38,7 @@ import { type Room, roomPath, Rooms } from "./view.tsx";
 import { Question } from "../parts/question.tsx";
 import type { PageStatus } from "../page-status.ts";
 
-const owner = (c: ConsoleContext): Owner => ({ accountId: c.get("account").id, userId: c.get("user").id });
+const owner = (c: ConsoleContext): Owner => ({ accountId: c.var.account.id, userId: c.var.user.id });
 
 /** The open conversation, or a new one with these models. */
 interface Shown {

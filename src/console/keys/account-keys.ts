@@ -15,10 +15,10 @@ export interface Key extends ApiKey {
 
 /** The account's keys without the console's own ones, whose secrets no user has. A member sees only the member's own. */
 export async function readAccountKeys(c: ConsoleContext): Promise<Key[]> {
-  const { id: accountId } = c.get("account");
+  const { id: accountId } = c.var.account;
   const [all, members] = await Promise.all([listKeys(c.env.DB, accountId), listRoles(c.env.DB, accountId)]);
-  const { role } = c.get("membership");
-  const isOwn = ({ ownerId }: ApiKey) => ownerId === c.get("user").id;
+  const { role } = c.var.membership;
+  const isOwn = ({ ownerId }: ApiKey) => ownerId === c.var.user.id;
   const isManaged = ({ ownerId }: ApiKey) => mayManage(role, members.find(({ userId }) => userId === ownerId)?.role ?? "member");
   const keys = all.filter((key) => members.every(({ keyId }) => keyId !== key.id) && (role !== "member" || isOwn(key)));
   return keys.map((key, at) => ({

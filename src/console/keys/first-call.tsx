@@ -112,7 +112,7 @@ export const Sent = ({ task, prompt, done }: { task: TaskData; prompt: string; d
 
 /** Sends the command as the key: with its limits, at its cost. Pressed twice it is one task. */
 async function ask(c: ConsoleContext, key: ApiKey) {
-  const caller = { ...c.get("caller"), keyId: key.walletId, scope: key.scope };
+  const caller = { ...c.var.caller, keyId: key.walletId, scope: key.scope };
   const answer = await askGateway(c, path, withJson("POST", firstBody, `first-call-${key.id}`), caller);
   if (!answer.ok) return <Note tone="bad">{(await readError(answer)).message}</Note>;
   return (

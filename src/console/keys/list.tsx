@@ -43,13 +43,13 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
   const keys = await readAccountKeys(c);
   const wallets = await readBalances(
     c,
-    c.get("account").id,
+    c.var.account.id,
     keys.map(({ walletId }) => walletId),
   );
-  const people = new Map((await listMembers(c.env.DB, c.get("account").id)).map(({ userId, email }) => [userId, email]));
+  const people = new Map((await listMembers(c.env.DB, c.var.account.id)).map(({ userId, email }) => [userId, email]));
   // The owner is shown only if the account has several members.
   const nameOf = ({ ownerId }: Key) => (people.size < 2 ? undefined : ownerId === null ? t("key_of_account") : people.get(ownerId));
-  const isWriter = mayOpen(c.get("membership").role, "POST", "/console/keys");
+  const isWriter = mayOpen(c.var.membership.role, "POST", "/console/keys");
   const rows = keys.map((key) => ({ ...key, ...known(wallets, key.walletId), owner: nameOf(key) }));
   return page(
     c,
@@ -113,7 +113,7 @@ const Actions = ({ id, name, prefix, isReplaced, pausedAt, expiresAt }: Row) => 
 
 const KeyTable = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
   const { t } = useAround();
-  const isWriter = mayOpen(c.get("membership").role, "POST", "/console/keys");
+  const isWriter = mayOpen(c.var.membership.role, "POST", "/console/keys");
   return (
     <DataTable
       label={t("api_keys")}
@@ -163,8 +163,8 @@ async function create(c: ConsoleContext) {
   const read = readKey(c, field);
   if ("problem" in read) return keysPage(c, read.problem, field);
   const { budget, ...given } = read.given;
-  const accountId = c.get("account").id;
-  const created = await createKey(c.env.DB, actor(c), accountId, { ...given, ownerId: c.get("user").id });
+  const accountId = c.var.account.id;
+  const created = await createKey(c.env.DB, actor(c), accountId, { ...given, ownerId: c.var.user.id });
   if (!created) return keysPage(c, c.var.t("too_many_keys"), field);
   // Set before the user sees the key, so that the key never spends without its budget.
   await changeBudget(c, accountId, created.apiKey.walletId, budget);

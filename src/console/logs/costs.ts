@@ -26,13 +26,13 @@ function rescueText(c: ConsoleContext, { outcome, attempts }: TaskCharge): strin
   const providers = attempts === null ? [] : parseAttempts(attempts).map(({ route }) => route.split(" ")[1] ?? "");
   const made = providers.at(-1);
   if (outcome !== "completed" || made === undefined || providers.length < 2) return undefined;
-  if (c.get("account").admin !== 1) return c.var.t("logs_rescued_at", { attempt: providers.length });
+  if (c.var.account.admin !== 1) return c.var.t("logs_rescued_at", { attempt: providers.length });
   return c.var.t("logs_rescued_by", { failed: [...new Set(providers.slice(0, -1))].join(", "), made });
 }
 
 /** What submissions cost: from D1, and from the wallet what D1 does not have yet. */
 export async function readCosts(c: ConsoleContext, entries: RequestEntry[]): Promise<Map<string, Charge>> {
-  const { id } = c.get("account");
+  const { id } = c.var.account;
   const tasks = entries.flatMap((entry) => (entry.task !== undefined && isSubmission(entry) ? [entry.task] : []));
   if (tasks.length === 0) return new Map();
   // First those that D1 does not have: they may be written meanwhile.

@@ -18,7 +18,7 @@ export async function entryPage(c: ConsoleContext) {
   const { entries } = await readRequests(
     c.env.DB,
     account.id,
-    { text: request, keys: c.get("caller").ownWallets },
+    { text: request, keys: c.var.caller.ownWallets },
     { limit: 200, now: Date.now() },
   );
   const entry = entries.find((one) => one.request === request);

@@ -199,7 +199,7 @@ const None = ({ isFiltered }: { isFiltered: boolean }) => {
 function toFilter(c: ConsoleContext, asked: Asked, now: number): RequestFilter & { since: number; until: number } {
   const { result, path: place, model, key, error, text, slow } = asked;
   const { since, until } = timeOf(asked, now);
-  const keys = c.get("caller").ownWallets;
+  const keys = c.var.caller.ownWallets;
   return { result, path: place, model, key, error, text, slow: slow && 1000 * Number(slow), since, until, keys };
 }
 

@@ -220,7 +220,7 @@ function refuseForm(c: ConsoleContext, status: BadForm["status"]): Response | Pr
 /** `POST /console/playground` */
 async function submitted(c: ConsoleContext): Promise<Response> {
   try {
-    return await inTurn(c.req.raw, c.get("caller").accountId, c.env.RECEIVE, (request) => answer(c, request));
+    return await inTurn(c.req.raw, c.var.caller.accountId, c.env.RECEIVE, (request) => answer(c, request));
   } catch (error) {
     if (!(error instanceof BadForm)) throw error;
     return refuseForm(c, error.status);

@@ -89,7 +89,7 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
   if (!isScripted(c)) return c.redirect("/console/tasks?kind=image&status=completed", 303);
   const [made, stored] = await Promise.all([
     listTasks(c, `kind=image&status=completed&limit=${picturesShown}`),
-    listFiles(c.env.DB, c.get("caller"), { limit: filesRead }, Date.now()),
+    listFiles(c.env.DB, c.var.caller, { limit: filesRead }, Date.now()),
   ]);
   const images = made
     .filter((task) => !isGone(task))

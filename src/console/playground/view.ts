@@ -112,7 +112,7 @@ async function readVideos(c: ConsoleContext, { action }: Choice) {
   return tasks.map((task) => ({ id: task.id, title: `${(taskPrompt(task) ?? task.id).slice(0, longestTitle)} · ${task.model}` }));
 }
 
-export const left = async (c: ConsoleContext) => remaining(await readBalance(c, c.get("account").id));
+export const left = async (c: ConsoleContext) => remaining(await readBalance(c, c.var.account.id));
 
 /** What to do if the runs cost more than remains; undefined if they do not. It names the best model that one run of this prompt fits. */
 async function findWayOut(
@@ -146,7 +146,7 @@ export async function buildView(c: ConsoleContext, shown: Shown): Promise<View> 
     readRuns(c, runs),
     isChat ? { tasks: [], previews: new Map() } : readHistory(c),
     readVideos(c, choice),
-    isChat ? [] : listDestinations(c.env.DB, c.get("account").id),
+    isChat ? [] : listDestinations(c.env.DB, c.var.account.id),
     left(c),
   ]);
   const candidates = listCandidates(shown);

@@ -37,8 +37,8 @@ const hasAll = (query: string, ...texts: (string | undefined)[]) => {
 /** Pages of the console that the role may open. */
 export function searchPages(c: ConsoleContext, query: string): Hit[] {
   const { t } = c.var;
-  const { role } = c.get("membership");
-  const isAdmin = c.get("account").admin === 1 && isAtLeast(role, "admin");
+  const { role } = c.var.membership;
+  const isAdmin = c.var.account.admin === 1 && isAtLeast(role, "admin");
   return allPlaces
     .filter(({ path, name }) => (path === "/console/admin" ? isAdmin : name === "docs" || mayOpen(role, "GET", path)))
     .filter(({ name, path }) => hasAll(query, t(name), path))
@@ -47,7 +47,7 @@ export function searchPages(c: ConsoleContext, query: string): Hit[] {
 
 export function searchActions(c: ConsoleContext, query: string): Hit[] {
   const { t } = c.var;
-  const { role } = c.get("membership");
+  const { role } = c.var.membership;
   return actions
     .filter(({ path, method }) => mayOpen(role, method, path.replace(/\?.*/, "")))
     .filter(({ name }) => hasAll(query, t(name)))
@@ -69,8 +69,8 @@ async function searchModels(c: ConsoleContext, query: string): Promise<Hit[]> {
 }
 
 async function searchKeys(c: ConsoleContext, query: string): Promise<Hit[]> {
-  if (!mayOpen(c.get("membership").role, "GET", "/console/keys")) return [];
-  const isWriter = mayOpen(c.get("membership").role, "GET", "/console/keys/any/change");
+  if (!mayOpen(c.var.membership.role, "GET", "/console/keys")) return [];
+  const isWriter = mayOpen(c.var.membership.role, "GET", "/console/keys/any/change");
   return (await readAccountKeys(c))
     .filter(({ name, prefix }) => hasAll(query, name, prefix))
     .slice(0, maxOfKind)
@@ -103,9 +103,9 @@ async function searchBatches(c: ConsoleContext, query: string, { batches }: Dept
 }
 
 async function searchConversations(c: ConsoleContext, query: string): Promise<Hit[]> {
-  if (!mayOpen(c.get("membership").role, "GET", "/console/chat")) return [];
+  if (!mayOpen(c.var.membership.role, "GET", "/console/chat")) return [];
   const { language } = c.var;
-  return (await listConversations(c.env.DB, { accountId: c.get("account").id, userId: c.get("user").id }))
+  return (await listConversations(c.env.DB, { accountId: c.var.account.id, userId: c.var.user.id }))
     .filter(({ id, title }) => hasAll(query, title, id))
     .slice(0, maxOfKind)
     .map(({ id, title, at }) => ({

@@ -78,7 +78,7 @@ const Places = ({ c }: { c: ConsoleContext }) => {
 };
 
 const SignIn = ({ c, class: name }: { c: ConsoleContext; class?: string }) =>
-  c.get("user") === undefined ? (
+  c.var.user === undefined ? (
     <a class={name} href="/console/sign-in">
       {c.var.t("sign_in")}
     </a>
@@ -96,7 +96,7 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
         <Places c={c} />
       </nav>
       <div class="row push">
-        <Find href={c.get("user") === undefined ? "/docs/search" : "/console/search"} text={t("search_docs")} />
+        <Find href={c.var.user === undefined ? "/docs/search" : "/console/search"} text={t("search_docs")} />
         <SignIn c={c} class="btn ghost hide-s" />
         <AccountButton c={c} />
         <details class="pub-menu">
@@ -115,7 +115,7 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
 
 /** Leads to the console for signed-in users, and where sign-up is not open. */
 export const AccountButton = ({ c }: { c: ConsoleContext }) => {
-  const isSignUp = c.get("user") === undefined && signup(c.env) === "open";
+  const isSignUp = c.var.user === undefined && signup(c.env) === "open";
   return (
     <a class="btn primary" href={isSignUp ? "/console/sign-up" : "/console"}>
       {c.var.t(isSignUp ? "create_account" : "console_link")}

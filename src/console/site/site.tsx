@@ -25,7 +25,7 @@ const publicFrame: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => {
   c.set("t", translator(language));
   await recognize(c);
   await next();
-  c.header("cache-control", c.get("user") === undefined ? "no-cache" : "private, no-cache");
+  c.header("cache-control", c.var.user === undefined ? "no-cache" : "private, no-cache");
   c.header("vary", "Accept, Accept-Language, Cookie");
 };
 

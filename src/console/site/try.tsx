@@ -61,13 +61,13 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
   const { t } = c.var;
   if (!canTry(place)) return null;
   const { operation, path } = place;
-  if (c.get("user") === undefined)
+  if (c.var.user === undefined)
     return (
       <p class="meta" id="try">
         <Filled message="try_sign_in" by={{ link: <a href={withReturn("/console/sign-in", c.req.path)}>{t("sign_in")}</a> }} />
       </p>
     );
-  if (!mayOpen(c.get("membership").role, "POST", "/console/try/any")) return null;
+  if (!mayOpen(c.var.membership.role, "POST", "/console/try/any")) return null;
   const body = findExample(operation);
   const priced = operation.operationId === "createImage";
   const price = priced ? (await shownModels(c)).find(({ id }) => id === body?.model)?.price["image"] : 0;

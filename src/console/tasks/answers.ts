@@ -9,8 +9,8 @@ import type { Translate } from "../messages.ts";
 
 /** A task's whole record, which the API does not show; null if the account has no such task, or if it is not the member's own. */
 export async function readRecord(c: ConsoleContext, id: string): Promise<Task | null> {
-  const record = await c.env.API.record(c.get("account").id, id);
-  return record && !isOthers(c.get("caller"), record.submission.keyId) ? record : null;
+  const record = await c.env.API.record(c.var.account.id, id);
+  return record && !isOthers(c.var.caller, record.submission.keyId) ? record : null;
 }
 
 export const isOpen = ({ status }: TaskData) => status !== "completed" && status !== "failed";

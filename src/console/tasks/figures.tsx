@@ -23,8 +23,8 @@ const aroundMs = 120_000;
 export async function readSubmissionAnswer(c: ConsoleContext, { id, createdAt }: Task): Promise<First | undefined> {
   const { entries } = await readRequests(
     c.env.DB,
-    c.get("account").id,
-    { text: id, keys: c.get("caller").ownWallets, since: createdAt - aroundMs, until: createdAt + aroundMs },
+    c.var.account.id,
+    { text: id, keys: c.var.caller.ownWallets, since: createdAt - aroundMs, until: createdAt + aroundMs },
     { limit: 20, now: Date.now() },
   );
   return entries.findLast((entry) => entry.task === id && entry.path.startsWith("POST "));

@@ -85,7 +85,7 @@ const None = ({ isFiltered }: { isFiltered: boolean }) => {
 function readOutcome(c: ConsoleContext): { toast: string | undefined; kept: number } {
   const number = (name: string) => (/^\d{1,3}$/.test(c.req.query(name) ?? "") ? Number(c.req.query(name)) : 0);
   const deleted = number("deleted");
-  return { toast: deleted > 0 ? c.get("t")("tasks_deleted", { count: deleted }) : undefined, kept: number("kept") };
+  return { toast: deleted > 0 ? c.var.t("tasks_deleted", { count: deleted }) : undefined, kept: number("kept") };
 }
 
 /** `GET /console/tasks?kind=&status=&model=&q=&after=` */

@@ -229,7 +229,7 @@ export const Entries = ({ rows, isLinked = false }: { rows: AuditRow[]; isLinked
 
 async function logPage(c: ConsoleContext) {
   const { t } = c.var;
-  const { id } = c.get("account");
+  const { id } = c.var.account;
   const asked = readAsked(c);
   const [read, members] = await Promise.all([
     listAuditLog(c.env.DB, id, toFilter(asked), { limit: rowsOnPage + 1, after: readPlace(c) }),
@@ -304,9 +304,7 @@ const columns = {
 /** Every entry that the filters choose. */
 function download(c: ConsoleContext) {
   const filter = toFilter(readAsked(c));
-  return sendCsv<AuditRow>(c, `audit-log-${toDate(Date.now())}`, columns, (part) =>
-    listAuditLog(c.env.DB, c.get("account").id, filter, part),
-  );
+  return sendCsv<AuditRow>(c, `audit-log-${toDate(Date.now())}`, columns, (part) => listAuditLog(c.env.DB, c.var.account.id, filter, part));
 }
 
 export const auditLog = new Hono<ConsoleEnvironment>().use(signedIn).get("/", logPage).get("/log.csv", download);

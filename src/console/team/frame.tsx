@@ -29,11 +29,11 @@ const outcomes = {
 } as const;
 
 /** The account's name for people. */
-export const accountTitle = (c: ConsoleContext): string => c.get("account").name || c.get("account").email;
+export const accountTitle = (c: ConsoleContext): string => c.var.account.name || c.var.account.email;
 
 /** The roles that the user may give to a member with this role; none if the user may not change the member. */
 export const offeredRoles = (c: ConsoleContext, role: Role): Role[] =>
-  roles.filter((wanted) => mayManage(c.get("membership").role, role, wanted));
+  roles.filter((wanted) => mayManage(c.var.membership.role, role, wanted));
 
 /** A page of the team, under the account's name, with the toast of the action that led to it. */
 export function teamPage(
@@ -44,7 +44,7 @@ export function teamPage(
   arrangement: Omit<Arrangement, "toast"> = {},
 ) {
   const { t } = c.var;
-  const { role } = c.get("membership");
+  const { role } = c.var.membership;
   return page(
     c,
     accountTitle(c),
@@ -71,10 +71,10 @@ export async function mailInvitation(c: ConsoleContext, email: string, role: Rol
   const { t } = c.var;
   const { host } = new URL(c.req.url);
   const post = postOf(c);
-  const values = { account: accountTitle(c), host, role: t(`role_${role}`), by: c.get("user").email };
+  const values = { account: accountTitle(c), host, role: t(`role_${role}`), by: c.var.user.email };
   await post?.({
     to: email,
-    language: c.get("language"),
+    language: c.var.language,
     subject: t("mail_join_subject", values),
     // The names of the account and of its people are chosen by them: they stand within a sentence of ours.
     text: `${t("mail_join", values)}\n\n${link}\n\n${t("mail_join_end", values)}`,

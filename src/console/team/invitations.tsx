@@ -50,7 +50,7 @@ async function byMail(c: ConsoleContext) {
   const { t } = c.var;
   const field = await readForm(c);
   const email = field("email").toLowerCase();
-  const role = mailRoles(c.get("membership").role).find((one) => one === field("role"));
+  const role = mailRoles(c.var.membership.role).find((one) => one === field("role"));
   const refuse = (name: string, text: string) =>
     invitationsPage(c, { form: "mail", problems: [{ field: name, label: t(name === "role" ? "role" : "email"), text }], typed: field });
   if (email.length > 254 || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email)) return refuse("email", t("bad_email"));
@@ -60,7 +60,7 @@ async function byMail(c: ConsoleContext) {
 
 /** Counts an invitation by mail; false if the account or all together have sent too many. */
 const mayMail = async (c: ConsoleContext, email: string): Promise<boolean> =>
-  (await countAttempt(c.env.DB, `invitations of ${c.get("account").id}`, mailsOfAccount)) &&
+  (await countAttempt(c.env.DB, `invitations of ${c.var.account.id}`, mailsOfAccount)) &&
   countAttempt(c.env.DB, `invitation ${email}`, mailsToOne);
 
 /** Invites an address, in place of an earlier invitation of it, whose link ends; or refuses, if the user may not. */
@@ -72,7 +72,7 @@ async function send(c: ConsoleContext, email: string, role: Role, refuse: () => 
   }
   const expiresAt = Date.now() + mailDays * dayMs;
   const given = { role, email, name: null, maxUses: 1, expiresAt };
-  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.var.account.id, given);
   if (token === undefined) return refuse();
   const link = joinLink(c, token);
   const isMailed = await mailInvitation(c, email, role, link);
@@ -92,12 +92,12 @@ async function byLink(c: ConsoleContext) {
   if (days === undefined) return refuse("days", t("link_days"), t("bad_number", { max: maxDays }));
   const expiresAt = Date.now() + days * dayMs;
   const given = { role, email: null, name, maxUses: people, expiresAt };
-  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.get("account").id, given);
+  const token = await inviteMember(c.env.DB, c.env.API, actor(c), c.var.account.id, given);
   return token === undefined ? refuse("link", t("link_name"), t("not_invited")) : shownOnce(c, joinLink(c, token), expiresAt);
 }
 
 const findOpen = async (c: ConsoleContext, id: string) =>
-  (await listInvitations(c.env.DB, c.get("account").id, Date.now())).find((one) => one.id === id);
+  (await listInvitations(c.env.DB, c.var.account.id, Date.now())).find((one) => one.id === id);
 
 /** Mounted after the page's router, which admits only those who may invite. */
 export const invitations = new Hono<ConsoleEnvironment>()
@@ -111,8 +111,8 @@ export const invitations = new Hono<ConsoleEnvironment>()
   .post("/invitations/:id/withdraw", async (c) => {
     const id = c.req.param("id");
     const { role } = (await findOpen(c, id)) ?? {};
-    if (role && !mayManage(c.get("membership").role, role)) return notYourRole(c);
-    return (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.get("account").id, id))
+    if (role && !mayManage(c.var.membership.role, role)) return notYourRole(c);
+    return (await withdrawInvitation(c.env.DB, c.env.API, actor(c), c.var.account.id, id))
       ? c.redirect("/console/members/invitations?done=withdrawn", 303)
       : nothingHere(c);
   });

@@ -50,7 +50,7 @@ export const InviteForms = ({ c, refused }: FormsProps) => {
               error={findError("email")}
               required
             />
-            <Roles c={c} of={mailRoles(c.get("membership").role)} id="mail-role" />
+            <Roles c={c} of={mailRoles(c.var.membership.role)} id="mail-role" />
             <p>
               <button class="btn primary">{t("invite")}</button>
             </p>

@@ -26,13 +26,13 @@ function unusable(c: ConsoleContext) {
 
 /** Asks first for the link in an e-mail, where it can be sent: who joins is shown to the members under this address. */
 const confirmed: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
-  reachesPeople(c.env) && !c.get("user").emailVerified ? c.redirect("/console/confirm", 303) : next();
+  reachesPeople(c.env) && !c.var.user.emailVerified ? c.redirect("/console/confirm", 303) : next();
 
 async function ask(c: ConsoleContext) {
   const { t } = c.var;
   const token = c.req.query("invitation") ?? "";
   const found = await invitedTo(c.env.DB, token);
-  const email = c.get("user").email.toLowerCase();
+  const email = c.var.user.email.toLowerCase();
   if (!found?.member || (found.email !== undefined && found.email !== email)) return unusable(c);
   const { accountName, role } = found.member;
   return page(
@@ -50,7 +50,7 @@ async function ask(c: ConsoleContext) {
 
 async function accept(c: ConsoleContext) {
   const token = (await readForm(c))("invitation");
-  const accountId = await acceptInvitation(c.env, actor(c), c.get("user"), token);
+  const accountId = await acceptInvitation(c.env, actor(c), c.var.user, token);
   if (accountId === undefined) return unusable(c);
   choose(c, accountId);
   return c.redirect("/console/members?done=joined", 303);
@@ -68,7 +68,7 @@ export const joining = new Hono<ConsoleEnvironment>()
   // Not for the account that is open, which may be closed to the user.
   .post("/switch", person, async (c) => {
     const id = (await readForm(c))("account");
-    const found = await findMember(c.env.DB, c.get("user").id, id);
+    const found = await findMember(c.env.DB, c.var.user.id, id);
     if (found?.account.id !== id || found.isDisabled || found.account.disabled) return nothingHere(c);
     choose(c, id);
     return c.redirect("/console", 303);

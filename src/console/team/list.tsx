@@ -48,7 +48,7 @@ const initial = (name: string) => Array.from(name)[0]?.toUpperCase();
 /** The role, and for those who may give another one the choice in place: its button appears with another choice. */
 const RoleInPlace = ({ c, of: { id, userId, name, role } }: { c: ConsoleContext; of: ListedMember }) => {
   const { t } = c.var;
-  const offered = userId === c.get("user").id ? [] : offeredRoles(c, role);
+  const offered = userId === c.var.user.id ? [] : offeredRoles(c, role);
   if (offered.length === 0) return <>{t(`role_${role}`)}</>;
   return (
     <form method="post" action={`/console/members/${id}/role`} class="row inplace">
@@ -66,7 +66,7 @@ const RoleInPlace = ({ c, of: { id, userId, name, role } }: { c: ConsoleContext;
 
 const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[]; views: Record<string, WalletView> }) => {
   const { t } = useAround();
-  const own = c.get("membership");
+  const own = c.var.membership;
   return (
     <Table
       label={t("members")}
@@ -89,7 +89,7 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
               </span>
               <span>
                 <b>
-                  {row.name} {row.userId === c.get("user").id && <span class="tag">{t("member_you")}</span>}
+                  {row.name} {row.userId === c.var.user.id && <span class="tag">{t("member_you")}</span>}
                 </b>
                 <span class="meta">{row.email}</span>
               </span>
@@ -153,8 +153,8 @@ const Rights = () => {
 
 export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
   const { t } = c.var;
-  const { id } = c.get("account");
-  const own = c.get("membership");
+  const { id } = c.var.account;
+  const own = c.var.membership;
   const isManager = isAtLeast(own.role, "admin");
   const [members, open] = await Promise.all([listMembers(c.env.DB, id), listInvitations(c.env.DB, id, Date.now())]);
   const views = await c.env.API.balances(
@@ -178,7 +178,7 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
         <section>
           <SectionHead title={t("account_name")} />
           <form method="post" action="/console/members/name" class="stack narrow">
-            <TextField name="account-name" label={t("name")} maxlength={200} value={c.get("account").name ?? ""} required />
+            <TextField name="account-name" label={t("name")} maxlength={200} value={c.var.account.name ?? ""} required />
             <p>
               <button class="btn">{t("change_name")}</button>
             </p>

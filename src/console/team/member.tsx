@@ -55,7 +55,7 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
           </p>
         </form>
       </section>
-      {member.userId !== c.get("user").id && (
+      {member.userId !== c.var.user.id && (
         <section>
           <SectionHead title={t("member_end")} />
           <p class="muted">{t("member_disable_note")}</p>
@@ -96,7 +96,7 @@ async function changeRole(c: ConsoleContext, member: Membership) {
 
 const setDisabled = (disabled: boolean) => async (c: ConsoleContext, member: Membership) => {
   // Users cannot disable themselves: they could not undo it.
-  if (member.userId === c.get("user").id) return notYourRole(c);
+  if (member.userId === c.var.user.id) return notYourRole(c);
   return answerOutcome(c, await changeMember(c.env.DB, c.env.API, actor(c), member, { disabled }), member, "changed");
 };
 
@@ -115,7 +115,7 @@ function removePage(c: ConsoleContext, member: Membership, problem?: string) {
 }
 
 async function remove(c: ConsoleContext, member: Membership) {
-  if (member.userId === c.get("user").id) return leave(c);
+  if (member.userId === c.var.user.id) return leave(c);
   const outcome = await removeMember(c.env.DB, c.env.API, actor(c), member);
   return outcome === "last_owner" ? removePage(c, member, c.var.t("last_owner")) : answerOutcome(c, outcome, member, "removed");
 }
@@ -127,7 +127,7 @@ function leavePage(c: ConsoleContext, problem?: string) {
 }
 
 async function leave(c: ConsoleContext) {
-  const member = await findMembershipOf(c.env.DB, c.get("account").id, c.get("user").id);
+  const member = await findMembershipOf(c.env.DB, c.var.account.id, c.var.user.id);
   if (!member) return c.redirect("/console", 303);
   const outcome = await removeMember(c.env.DB, c.env.API, actor(c), member);
   return outcome === "done" ? c.redirect("/console", 303) : leavePage(c, c.var.t("last_owner"));
@@ -135,9 +135,9 @@ async function leave(c: ConsoleContext) {
 
 /** A handler for the member of the account that the path names, whom the user may change. */
 const of = (answer: (c: ConsoleContext, member: Membership) => Response | Promise<Response>) => async (c: Context<ConsoleEnvironment>) => {
-  const member = await findMembership(c.env.DB, c.get("account").id, c.req.param("id") ?? "");
+  const member = await findMembership(c.env.DB, c.var.account.id, c.req.param("id") ?? "");
   if (!member) return nothingHere(c);
-  return mayManage(c.get("membership").role, member.role) ? answer(c, member) : notYourRole(c);
+  return mayManage(c.var.membership.role, member.role) ? answer(c, member) : notYourRole(c);
 };
 
 /** Mounted after the page's router, which admits only those who may manage members, and everybody to leave. */

@@ -23,7 +23,7 @@ export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
   const { t } = useAround();
   // The link of an invitation is stored only as a hash: it is sent again as a new one, and the old one ends.
   const again = t(postOf(c) ? "send_again" : "new_link");
-  const sendable = mailRoles(c.get("membership").role);
+  const sendable = mailRoles(c.var.membership.role);
   if (open.length === 0) return <p class="muted">{t("no_invitations")}</p>;
   return (
     <ul class="card flush todo invites">
@@ -46,7 +46,7 @@ export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
                   </button>
                 </form>
               )}
-              {mayManage(c.get("membership").role, role) && (
+              {mayManage(c.var.membership.role, role) && (
                 <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
                   <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
                     {t("withdraw")}
@@ -67,7 +67,7 @@ export const invitationsPage = async (c: ConsoleContext, refused?: RefusedForm, 
     "invitations",
     <>
       <FieldProblems problems={refused?.problems ?? []} />
-      <Invitations c={c} open={await listInvitations(c.env.DB, c.get("account").id, Date.now())} isManager />
+      <Invitations c={c} open={await listInvitations(c.env.DB, c.var.account.id, Date.now())} isManager />
       <InviteForms c={c} refused={refused} />
     </>,
     status,

@@ -17,9 +17,9 @@ export const members = new Hono<ConsoleEnvironment>()
     const { t } = c.var;
     const field = await readForm(c);
     const name = field("account-name");
-    if (c.get("membership").role !== "owner" || name === "" || name.length > 200)
+    if (c.var.membership.role !== "owner" || name === "" || name.length > 200)
       return membersPage(c, { form: "name", problems: [{ field: "account-name", label: t("name"), text: t("bad_name") }], typed: field });
-    await renameAccount(c.env.DB, actor(c), c.get("account").id, c.get("account").name, name);
+    await renameAccount(c.env.DB, actor(c), c.var.account.id, c.var.account.name, name);
     return c.redirect("/console/members?done=renamed", 303);
   })
   .get("/sign-in", signInPage)

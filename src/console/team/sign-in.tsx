@@ -14,7 +14,7 @@ export function signInPage(c: ConsoleContext) {
     ...(isSignOnOnly(c.env) ? [] : [t("password"), t("passkey")]),
     ...configuredLogins(c.env).map((login) => loginNames[login]),
   ];
-  const groups = provider ? groupTable(c.env).filter(({ account }) => account === c.get("account").id) : [];
+  const groups = provider ? groupTable(c.env).filter(({ account }) => account === c.var.account.id) : [];
   return teamPage(
     c,
     "member_sign_in",

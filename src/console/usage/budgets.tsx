@@ -30,7 +30,7 @@ const ofBudget = (name: string, { budget }: Pick<WalletView, "budget">): Limit[]
 /** The account's budget, and the budgets and quotas of the keys that the user sees. */
 export async function readLimits(c: ConsoleContext): Promise<Limit[]> {
   const { t } = c.var;
-  const { id } = c.get("account");
+  const { id } = c.var.account;
   const keys = (await readAccountKeys(c)).filter(({ isReplaced }) => !isReplaced);
   const { [id]: account, ...wallets } = await c.env.API.balances(
     id,
@@ -56,7 +56,7 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
   return (
     <>
       <SectionHead title={t("usage_budgets")}>
-        {mayOpen(c.get("membership").role, "POST", "/console/keys") && (
+        {mayOpen(c.var.membership.role, "POST", "/console/keys") && (
           <a class="btn sm push" href="/console/keys">
             <Icon name="plus" />
             {t("usage_add_budget")}

@@ -38,7 +38,7 @@ const toQuery = ({ since, until }: Period) => `from=${toDate(since)}&to=${toDate
 export async function readGrouped(c: ConsoleContext, group: Group, period: Period): Promise<Row[] | undefined> {
   const [answer, keys] = await Promise.all([
     askGateway(c, `/v1/usage?${toQuery(period)}&group_by=${group}`),
-    group === "key" ? listKeys(c.env.DB, c.get("account").id) : [],
+    group === "key" ? listKeys(c.env.DB, c.var.account.id) : [],
   ]);
   if (!answer.ok) return undefined;
   const names = new Map(keys.map(({ walletId, name }) => [walletId, name]));

@@ -35,7 +35,7 @@ const pathWith = ({ query }: Period, group: Group, after?: Place) =>
 async function usagePage(c: ConsoleContext) {
   const { t, account, language } = c.var;
   // The ledger names the tasks of the whole account.
-  const isMember = c.get("membership").role === "member";
+  const isMember = c.var.membership.role === "member";
   const period = readPeriod(c);
   const { since, until, days, own } = period;
   const after = readPlace(c);
@@ -159,7 +159,7 @@ const columns: Columns<Entry> = {
 
 /** Downloads every entry of the period. */
 async function download(c: ConsoleContext) {
-  if (c.get("membership").role === "member") return notYourRole(c);
+  if (c.var.membership.role === "member") return notYourRole(c);
   const { since, until } = readPeriod(c);
   const read = await readEntries(c, c.var.account.id);
   return sendCsv<Entry>(c, `charges-${toDate(since)}-${toDate(until - 1)}`, columns, ({ limit, after }) =>

@@ -21,7 +21,7 @@ export interface Delivery {
 /** The callbacks among the newest tasks, newest first. */
 export async function latestDeliveries(c: ConsoleContext): Promise<Delivery[]> {
   const tasks = await listTasks(c, `limit=${tasksRead}`);
-  const records = await inLanes(tasks, ({ id }) => c.env.API.record(c.get("account").id, id));
+  const records = await inLanes(tasks, ({ id }) => c.env.API.record(c.var.account.id, id));
   return tasks.flatMap((task, at) => {
     const callback = records[at]?.callback;
     return callback && callback.state !== "no_endpoint" ? [{ task, callback }] : [];

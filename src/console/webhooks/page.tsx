@@ -111,7 +111,7 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
 
 async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown = {}) {
   const { t } = c.var;
-  const [{ url, secret }, deliveries] = await Promise.all([c.env.API.webhook(c.get("account").id), latestDeliveries(c)]);
+  const [{ url, secret }, deliveries] = await Promise.all([c.env.API.webhook(c.var.account.id), latestDeliveries(c)]);
   const onlyFailed = c.req.query("result") === "failed";
   const isChanging = typed !== undefined || c.req.query("change") === "yes";
   const secretField = <Secret secret={secret} isShown={c.req.query("secret") === "shown"} />;

@@ -51,7 +51,7 @@ async function ask(c: ConsoleContext, id: string, path: string, init: RequestIni
   const answer = await askAsOperator(c, path, init);
   if (answer.ok) {
     const { model, revision } = answer.status === 204 ? { model: null, revision: 0 } : await readModelEntry(answer);
-    if (outcome !== undefined) log("admin", { by: c.get("account").id, model: id, revision, outcome });
+    if (outcome !== undefined) log("admin", { by: c.var.account.id, model: id, revision, outcome });
     return { as: "good", model, revision };
   }
   const error = await readError(answer);
