@@ -8,6 +8,7 @@ import { ApiError, invalid } from "../../base/errors.ts";
 import { referencedUsage } from "../../storage/archived-usage.ts";
 import { settleAnswered } from "../../wallet/settlements.ts";
 import { answer, respond } from "../request/answer.ts";
+import { countRequest } from "../request/auth.ts";
 import { readQuery, toSpan } from "../request/query.ts";
 import { toDate, usageQuery } from "../schema/queries.ts";
 import { focusTable } from "./focus.ts";
@@ -22,6 +23,8 @@ export async function showUsage(c: AppContext): Promise<Response> {
   // References are read from the tasks of the whole account.
   if (ownWallets && group === "reference") throw new ApiError("key_scope");
   const span = toSpan(days, maxDays);
+  // These read tens of thousands of rows, or files of the archive: at the rate of other reads one account could occupy the database.
+  if (group === "reference" || format === "focus") await countRequest(c, "submission");
   // The balance shows a charge at once, so its usage must show it too.
   await settleAnswered(c.env, c.executionCtx, accountId);
   await c.env.WALLETS.getByName(accountId).writeEnded();

@@ -138,6 +138,17 @@ test.each(reads)("GET %s counts as a read of its key", async (path) => {
   expect(keys).toEqual([keyId]);
 });
 
+test.each(["/v1/usage?group_by=reference", "/v1/usage?format=focus"])("GET %s counts as a submission too", async (path) => {
+  const { key, keyId } = await newAccount();
+  const [read, submission] = [spent(), spent()];
+  expect((await ask(key, path, "GET", { READS: read.limit })).status).toBe(429);
+  const { status, headers } = await ask(key, path, "GET", { SUBMISSIONS: submission.limit });
+  expect([status, headers.get("x-ratelimit-limit-requests")]).toEqual([429, "60"]);
+  expectWait(headers);
+  expect([read.keys, submission.keys]).toEqual([[keyId], [keyId]]);
+  expect((await ask(key, "/v1/usage", "GET", { SUBMISSIONS: submission.limit })).status).toBe(200);
+});
+
 test.each(balances)("GET %s counts as a read, and its 429 keeps the shape of its family", async (path) => {
   const { key, keyId } = await newAccount();
   const { limit, keys } = spent();
