@@ -238,7 +238,6 @@ export default defineConfig(async () => ({
             "better-auth",
             "better-auth/api",
             "better-auth/plugins/generic-oauth",
-            "client-zip",
             "hono/cookie",
             "hono/secure-headers",
           ),
