@@ -15,6 +15,9 @@ import { hashedPath } from "../static-files.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
 
+/** Of a user: each is a row as large as the browser makes it. */
+const maxPasskeys = 50;
+
 const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 
 /** The button to sign in with a passkey; shown if the browser supports it. */
@@ -103,7 +106,7 @@ export const passkeys = new Hono<ConsoleEnvironment>()
   )
   .post("/account/passkeys", signedIn, async (c) => {
     const { response, name } = await sentBy(c);
-    if (typeof name !== "string" || name.length > 100) return c.json({}, 400);
+    if (typeof name !== "string" || name.length > 100 || (await listPasskeys(c)).length >= maxPasskeys) return c.json({}, 400);
     return pass(c, await askAuth(c, "/passkey/verify-registration", { response, name }), () => ({}));
   })
   .post("/account/passkeys/:id/delete", signedIn, async (c) => {

@@ -22,6 +22,9 @@ function wantUser(isVerified: boolean | undefined): void {
 const knownBrowser = "known";
 const yearSeconds = 31_536_000;
 
+/** Characters of a browser's name that are stored: a header may have 16 KB, and stays in the audit log for more than a year. */
+const maxAgent = 300;
+
 const refusal = (code: string) => new APIError("FORBIDDEN", { code, message: code });
 
 /** The data of one call. */
@@ -134,8 +137,9 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
       session: {
         create: {
           // The password may be that of a stranger who signed up with the address.
-          before: async (_session, context) => {
+          before: async (session, context) => {
             if (context?.path === "/sign-in/email" && learned.isUnconfirmed !== false) throw refusal(unconfirmed);
+            return { data: { ...session, userAgent: session.userAgent?.slice(0, maxAgent) } };
           },
           after: async ({ userId }) => {
             learned.userId = userId;

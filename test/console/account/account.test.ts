@@ -553,3 +553,18 @@ test("a user whose account is disabled can sign out", async () => {
   expect((await browser.ask("/console/sign-out", {})).status).toBe(303);
   expect((await browser.ask("/console/keys")).headers.get("location")).toMatch(/^\/console\/sign-in/);
 });
+
+test("the name of a browser is stored short: the audit log keeps it for more than a year", async () => {
+  const browser = new Browser();
+  const email = await browser.signUp();
+  const agent = `Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0 ${"x".repeat(15_000)}`;
+  await signedIn(email, {}, { "user-agent": agent });
+  const { stored, logged } = (await env.DB.prepare(
+    `SELECT max(length(s.userAgent)) AS stored, max(length(l.after)) AS logged
+     FROM auth_user u JOIN auth_session s ON s.userId = u.id JOIN audit_log l ON l.actor_id = u.id WHERE u.email = ?1`,
+  )
+    .bind(email)
+    .first<{ stored: number; logged: number }>())!;
+  expect([stored > 40 && stored <= 300, logged <= 400]).toEqual([true, true]);
+  expect(await browser.read("/console/account")).toContain("Firefox, Linux");
+});

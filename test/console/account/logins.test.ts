@@ -213,3 +213,13 @@ test("no other endpoint of the library is reachable, and no login that is not co
   expect(text).toContain("GitHub</button>");
   expect(text).not.toContain("Google");
 });
+
+test("what is stored while a browser is at the provider is no longer than an address", async () => {
+  const longest = async () => (await env.DB.prepare("SELECT max(length(value)) AS most FROM auth_verification").first<number>("most")) ?? 0;
+  const browser = openBrowser();
+  const path = `/console/tasks?q=${"a".repeat(4_000)}`;
+  expect((await browser.ask("/console/login/github", { to: path })).status).toBe(303);
+  expect(await longest()).toBeGreaterThan(4_000);
+  expect((await browser.ask("/console/login/github", { to: `/console/tasks?q=${"a".repeat(60_000)}` })).status).toBe(303);
+  expect(await longest()).toBeLessThan(10_000);
+});

@@ -216,3 +216,20 @@ test("visitors who do not sign in leave nothing that others' sign-ins read, and 
   await expire(env, Date.now() + 600_000);
   expect(await left()).toBe(0);
 });
+
+test("a user has at most fifty passkeys: each is a row as large as a browser makes it", async () => {
+  const owner = new Browser();
+  const email = await owner.signUp();
+  const userId = await env.DB.prepare("SELECT id FROM auth_user WHERE email = ?1").bind(email).first<string>("id");
+  await env.DB.batch(
+    Array.from({ length: 50 }, (_, at) =>
+      env.DB.prepare(
+        `INSERT INTO auth_passkey (id, name, publicKey, userId, credentialID, counter, deviceType, backedUp)
+         VALUES (?1 || ?2, 'old', '', ?1, ?1 || ?2, 0, '', 0)`,
+      ).bind(userId, `${at}`),
+    ),
+  );
+  expect(await add(owner, new Authenticator())).toBe(400);
+  await env.DB.prepare("DELETE FROM auth_passkey WHERE id = ?1 || '7'").bind(userId).run();
+  expect([await add(owner, new Authenticator()), await add(owner, new Authenticator())]).toEqual([200, 400]);
+});
