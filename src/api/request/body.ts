@@ -140,7 +140,7 @@ const pauseMs = 500;
  * Reads the rest of a refused body, in a local run alone: the server in front of the gateway there answers 500, or nothing, to a client whose
  * body is still arriving when the answer comes. Cloudflare's edge needs no such reading. Ends when the client pauses.
  */
-export async function discard({ env }: AppContext, read: () => Promise<Uint8Array | undefined>): Promise<void> {
+async function discard({ env }: AppContext, read: () => Promise<Uint8Array | undefined>): Promise<void> {
   try {
     if (isLocal(env)) while (await within(pauseMs, read()));
   } catch {
