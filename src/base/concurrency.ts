@@ -20,7 +20,7 @@ const stepMs = 50;
 /** A request that the platform cancels stops waiting without any signal. */
 const waiterMs = 1_000;
 
-export interface SemaphoreOptions {
+interface SemaphoreOptions {
   /** The maximum sum of the permits' sizes; the size of a permit defaults to 1. */
   maxAtOnce: number;
   /** Maximum permits of one owner, so that others get some; half of `maxAtOnce` by default. */

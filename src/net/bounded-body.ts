@@ -2,7 +2,7 @@
 
 import { NetError } from "./net-error.ts";
 
-export interface Bounds {
+interface Bounds {
   maxBytes: number;
   /** Ends the body with `timeout` when aborted, also while it is not being read. */
   signal?: AbortSignal;

@@ -11,7 +11,7 @@ import type { UrlProblem } from "./public-url.ts";
  * - `unreachable` no answer: the name does not resolve, the connection was refused or broken, or TLS failed
  * - `interrupted` the connection broke within the body
  */
-export type NetErrorReason = "blocked_url" | "too_many_redirects" | "bad_status" | "too_large" | "timeout" | "unreachable" | "interrupted";
+type NetErrorReason = "blocked_url" | "too_many_redirects" | "bad_status" | "too_large" | "timeout" | "unreachable" | "interrupted";
 
 /** Thrown by every network read in `net`. The message contains no part of the URL, which may carry a signature. */
 export class NetError extends Error {

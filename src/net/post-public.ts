@@ -3,7 +3,7 @@
 import { NetError, permitted } from "./net-error.ts";
 import { checkReceiverUrl, type UrlRules } from "./public-url.ts";
 
-export interface PublicPostOptions extends UrlRules {
+interface PublicPostOptions extends UrlRules {
   headers: Record<string, string>;
   body: string;
   /** Time limit in milliseconds until the answer's status. */

@@ -14,7 +14,7 @@ import type { BatchStore, BatchTerms, HeldChat } from "./state.ts";
 import { type CheckedChat, toLineError } from "./submit-line.ts";
 
 /** How a chat ended: stored with its line, or to be asked again. `isUnknown`: the maker may be down, and may have accepted it. */
-export type ChatEnd = { status: "completed" | "failed"; charged: number; isUnknown: boolean } | "again";
+type ChatEnd = { status: "completed" | "failed"; charged: number; isUnknown: boolean } | "again";
 
 export const toCharge = ({ accountId, keyId }: BatchTerms, taskId: string, { model }: CheckedChat): Charge => ({
   v: chargeVersion,

@@ -22,7 +22,7 @@ const longStart = '{"parts":';
 export type StopReason = "cancelled" | "insufficient_quota" | "unauthorized";
 
 /** How many lines ended, by status, and what they were charged, in millionths. */
-export type LineSums = Record<"completed" | "failed" | "charged", number>;
+type LineSums = Record<"completed" | "failed" | "charged", number>;
 
 /** A line that could not be read, in a batch that failed. `line` counts from 1. */
 export interface LineFault {
@@ -120,7 +120,7 @@ export interface Page {
 }
 
 /** An ended line. `result` is its line of the results, which may be long if it is a chat's; `isDelivered`: its files go to a bucket of the caller. */
-export interface EndedLine {
+interface EndedLine {
   n: number;
   status: "completed" | "failed";
   charged: number;

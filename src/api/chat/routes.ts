@@ -17,7 +17,7 @@ import { logStep } from "../../step-log.ts";
 import { withSpan } from "../../tracing.ts";
 
 /** A route with the body for its model's family. */
-export interface FittedRoute extends Route {
+interface FittedRoute extends Route {
   family: ChatFamily;
   body: Record<string, unknown>;
   /** Names of the fields that were dropped for this family. */

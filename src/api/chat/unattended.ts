@@ -11,7 +11,7 @@ import { type ChatOrder, toCharged } from "./order.ts";
 import { type Chat, readWhole } from "./relay.ts";
 import { type Asker, askRoutes, toChatError } from "./routes.ts";
 
-export interface EndedChat {
+interface EndedChat {
   /** The completion, or the caller's error. */
   result: { answer: object; error?: never } | { error: ApiError; answer?: never };
   /** Millionths; with an error what was generated before it. */
