@@ -1,7 +1,6 @@
 /** E-mail to users: by Cloudflare's send-email binding; in local development it is printed instead. */
 
 import { alert } from "../base/log.ts";
-import type { ConsoleContext } from "./context.ts";
 import { type Letter, mailPage } from "./mail-page.ts";
 import { type MailBindings, mailSender } from "./settings.ts";
 
@@ -44,4 +43,5 @@ export function buildPost(env: MailBindings, origin: string): Post | undefined {
 }
 
 /** The same for the host of a page. */
-export const postOf = (c: ConsoleContext): Post | undefined => buildPost(c.env, new URL(c.req.url).origin);
+export const postOf = ({ env, req }: { env: MailBindings; req: { url: string } }): Post | undefined =>
+  buildPost(env, new URL(req.url).origin);
