@@ -192,9 +192,10 @@ test("a failed image is an error, costs nothing, and a repeat submits again", as
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.04 });
 });
 
-test("an empty balance is OpenAI's error for an exhausted quota, which clients do not retry", async () => {
+test("an empty balance is OpenAI's error for an exhausted quota, which clients do not retry, and without a time to wait", async () => {
   const account = await newAccount(0.01);
   const answer = await call(generations, { key: account.key, body: { model: "dall-e-3", prompt: "x" } });
+  expect(answer.headers.get("retry-after")).toBeNull();
   expect([answer.status, answer.body.error, answer.headers.get("x-should-retry")]).toEqual([
     429,
     { message: expect.any(String), type: "insufficient_quota", param: null, code: "insufficient_quota" },
