@@ -268,7 +268,7 @@ export function nothingHere(c: ConsoleContext) {
 /** For a request above the limits of a minute. A browser that reloads the page sends a form again as it was; a live part stays as it is. */
 export function tooMany(c: ConsoleContext): Response | Promise<Response> {
   c.header("retry-after", "60");
-  if (c.req.method === "GET" && c.req.header("hx-request") !== undefined) return c.body(null, 429, { "hx-reswap": "none" });
+  if (c.req.method === "GET" && isScripted(c)) return c.body(null, 429, { "hx-reswap": "none" });
   return page(c, c.var.t("too_many_requests"), null, 429, { width: "slim", lead: c.var.t("too_many_requests_hint") });
 }
 

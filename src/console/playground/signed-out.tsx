@@ -39,7 +39,7 @@ export const keepTyped: MiddlewareHandler<ConsoleEnvironment> = async (c, next) 
       isAdmitted = true;
     });
   } catch (error) {
-    if (!(error instanceof TooMany) || c.req.header("hx-request") === undefined) throw error;
+    if (!(error instanceof TooMany) || !isScripted(c)) throw error;
     return unsent(c, "bad", c.var.t("too_many_requests"));
   }
   return isAdmitted ? next() : answerVisitor(c);
