@@ -5,7 +5,8 @@ import type { Margin, MarginGroup } from "../db/margins.ts";
 import { answer, respond } from "./request/answer.ts";
 import { type AppContext, operationsWorker } from "./request/context.ts";
 import { readQuery, toSpan } from "./request/query.ts";
-import { marginsQuery, toDate } from "./schema/queries.ts";
+import { marginsQuery } from "./schema/queries.ts";
+import { toDate } from "../base/times.ts";
 
 const maxDays = 366;
 

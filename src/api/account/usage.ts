@@ -5,12 +5,13 @@ import { balanceUnit } from "../../config.ts";
 import { toUnits } from "../../db/ledger.ts";
 import { type Column, readUsage, type Span, type Used } from "../../db/usage.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
+import { toDate } from "../../base/times.ts";
 import { referencedUsage } from "../../storage/archived-usage.ts";
 import { settleAnswered } from "../../wallet/settlements.ts";
 import { answer, respond } from "../request/answer.ts";
 import { countRequest } from "../request/auth.ts";
 import { readQuery, toSpan } from "../request/query.ts";
-import { toDate, usageQuery } from "../schema/queries.ts";
+import { usageQuery } from "../schema/queries.ts";
 import { focusTable } from "./focus.ts";
 
 const maxDays = 92;

@@ -4,8 +4,8 @@ import { type AppContext, hasQuery } from "./context.ts";
 import type * as z from "zod/mini";
 import { toViolations } from "../../catalog/parse.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
+import { toDate } from "../../base/times.ts";
 import type { Span } from "../../db/usage.ts";
-import { toDate } from "../schema/queries.ts";
 
 /** The parameters of a request's query, checked; unknown ones are ignored. Throws 400, also for a known one that is repeated. */
 export function readQuery<T extends z.ZodMiniType>(c: AppContext, schema: () => T): z.output<T> {

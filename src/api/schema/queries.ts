@@ -103,6 +103,3 @@ export const marginsQuery = once(() =>
     format: z._default(z.enum(["json", "csv"]), "json"),
   }),
 );
-
-/** A time as `YYYY-MM-DD`. */
-export const toDate = (at: number) => new Date(at).toISOString().slice(0, 10);
