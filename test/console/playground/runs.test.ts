@@ -124,7 +124,7 @@ test("a comparison that one model refuses, or that costs more than the balance, 
   );
   // The balance suffices for each, but not for both: 0.04 + 0.12.
   const both = await compare(browser, "imgB-4o-image", ["imgC-3-pro-image-preview"], { prompt: "x" });
-  expect(await both.text()).toContain("The price is higher than the remaining balance.");
+  expect(await both.text()).toContain("The price is higher than the balance.");
   expect(await held(account)).toBe(0);
 });
 
