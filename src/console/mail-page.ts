@@ -13,7 +13,7 @@ export interface Letter {
 // Programs for e-mail read no stylesheet and no variables: colours stand in the elements, as in tokens.css. They make dark colours themselves.
 const page =
   "margin:0;padding:24px 12px;background:#f3f3f6;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;color:#17171c";
-const card = "max-width:480px;margin:0 auto;padding:32px;background:#fff;border-radius:12px";
+const card = "max-width:480px;margin:0 auto;padding:32px;background:#fff;border-radius:12px;overflow-wrap:anywhere";
 const button =
   "display:inline-block;padding:10px 20px;background:#4a4cd9;color:#fff;border-radius:8px;text-decoration:none;font-weight:600";
 const small = "color:#5f5f6b;font-size:13px;word-break:break-all";
@@ -40,7 +40,7 @@ export async function mailPage({ subject, text, action }: Letter, language: stri
         <title>${subject}</title>
       </head>
       <body style="${page}">
-        <div style="${card}">
+        <div style="${card};word-break:${language === "ko" ? "keep-all" : "break-word"}">
           <h1 style="margin:0 0 16px;font-size:20px;line-height:1.3">${subject}</h1>
           ${paragraphs}
         </div>
