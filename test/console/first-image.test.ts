@@ -33,6 +33,16 @@ test("the form makes one image without script, however often it is sent, and lea
   expect(await browser.read("/console")).not.toContain("Make a first image");
 });
 
+test("with script the image comes in place, and the balance of the page with it", async () => {
+  const { browser, account } = await person();
+  const form = { key: keyIn(await browser.read("/console")), prompt: unique() };
+  const asked = browser.ask("/console/first", form, undefined, { "hx-request": "true" });
+  await finish(account, await nextTask(account));
+  const text = await (await asked).text();
+  expect(text).toContain("It is in the gallery too.");
+  expect(text).toMatch(/<span id="balance-side" hx-swap-oob="true"><data class="num" value="4\.97"/);
+});
+
 test("an example of the address fills the field; another text is not taken", async () => {
   const { browser } = await person();
   expect(await browser.read("/console?example=example_fox")).toContain("A fox in fresh snow, soft light</textarea>");

@@ -10,6 +10,8 @@ import { type FirstCallFacts, firstBody, Sent } from "../keys/first-call.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Note } from "../parts/note.tsx";
+import { FrameBalance } from "../playground/page.tsx";
+import { left } from "../playground/view.ts";
 import { hashedPath } from "../static-files.ts";
 import { submitOnce } from "../tasks/request.ts";
 
@@ -87,5 +89,12 @@ export async function makeFirst(c: ConsoleContext): Promise<Response> {
   }
   const id = await readTaskId(answer);
   if (!scripted) return c.redirect(`/console/tasks/${id}`, 303);
-  return part(c, <Sent task={await readTask(await askGateway(c, taskPath(id)))} prompt={prompt} done={c.var.t("first_made")} />);
+  const task = await readTask(await askGateway(c, taskPath(id)));
+  return part(
+    c,
+    <>
+      <Sent task={task} prompt={prompt} done={c.var.t("first_made")} />
+      <FrameBalance remaining={await left(c)} />
+    </>,
+  );
 }

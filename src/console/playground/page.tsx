@@ -129,14 +129,18 @@ export const playgroundPage = (c: ConsoleContext, view: View, status: PageStatus
     { width: "bare" },
   );
 
-/** The balance in the sidebar, in the phone's top bar and below the button. */
+/** The balance in the sidebar and in the phone's top bar. */
+export const FrameBalance = ({ remaining }: { remaining: number | null }) =>
+  ["balance-side", "balance-top"].map((id) => (
+    <span id={id} hx-swap-oob="true">
+      <Money millionths={remaining} />
+    </span>
+  ));
+
+/** The same, and below the button. */
 export const Balance = ({ remaining }: { remaining: number | null }) => (
   <>
-    {["balance-side", "balance-top"].map((id) => (
-      <span id={id} hx-swap-oob="true">
-        <Money millionths={remaining} />
-      </span>
-    ))}
+    <FrameBalance remaining={remaining} />
     <Left remaining={remaining} isSwapped />
   </>
 );
