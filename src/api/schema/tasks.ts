@@ -121,7 +121,10 @@ export const taskData = z.strictObject({
 });
 
 /** The answer to a submission with `?wait=`: the fields of `submission` in their present state, and the task's end once it is final. */
-export const awaitedSubmission = z.omit(z.extend(taskData, { cost: z.optional(taskCost) }), { estimated_time: true, reference: true });
+export const awaitedSubmission = z.extend(z.partial(z.omit(taskData, { estimated_time: true, reference: true })), {
+  ...taskState,
+  metadata: taskMetadata,
+});
 
 /** The generic status query (interface, 2.3). */
 export const taskAnswer = z.strictObject({
