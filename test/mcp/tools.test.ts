@@ -2,6 +2,7 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import agentsGuide from "../../src/console/site/docs/agents.md?raw";
 import { ApiClient } from "../../src/facades/client.ts";
 import { toRefusal } from "../../src/facades/mcp/errors.ts";
 import { inlineImage } from "../../src/facades/mcp/results.ts";
@@ -23,11 +24,14 @@ async function make(account: Account, era: Era, tool: string, args: Record<strin
 test.each<Era>(["legacy", "modern"])("the tools have the catalog's schemas and annotations about their effects (%s)", async (era) => {
   const { key } = await newAccount();
   const { tools } = await (await connect(key, era)).listTools();
-  expect(tools.map(({ name }) => name)).toEqual(
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(
     "list_models estimate generate_image generate_video generate remix_video create_character get_task wait_for_task cancel_task list_tasks balance".split(
       " ",
     ),
   );
+  const rows = [...agentsGuide.matchAll(/^\| (`.*?) +\|/gm)].flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
+  expect(rows.sort()).toEqual(names.sort());
   const [image, video, remix, character, wait, cancel] = [
     "generate_image",
     "generate_video",

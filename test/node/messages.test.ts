@@ -35,6 +35,13 @@ test.each([
   expect(texts.filter((text) => otherNames.test(text))).toEqual([]);
 });
 
+test("the guide and the description name every language", () => {
+  const guide = source("console/site/docs/languages.md");
+  const { info } = JSON.parse(source("console/site/openapi.json")) as { info: { description: string } };
+  for (const language of languages)
+    expect([guide, info.description]).toEqual([expect.stringContaining(`"${language}"`), expect.stringContaining(`\`${language}\``)]);
+});
+
 test("a Korean particle fits the last sound of its word, and names both forms after a placeholder", () => {
   expect(korean.filter((text) => /\}(을|를|은|는|이|가|와|과|로|으로|이라는|라는)(?=[\s.,:]|$)/.test(text))).toEqual([]);
   const terms =
