@@ -12,5 +12,16 @@ export const failureCodes = ["content_policy_violation", "provider_error", "inva
 /** The events of an account's tasks, in `/v1/events` and as webhooks. */
 export const taskEvents = ["task.completed", "task.failed", "task.delivered", "task.delivery_failed"] as const;
 
+/**
+ * Why a call of a receiver has no HTTP status. `timeout`: no answer within 10 seconds. `unreachable`: no connection. `blocked_url`: the address
+ * is not public. `interrupted`: the gateway ended before it could report, or the connection broke.
+ */
+export const callbackFaults = ["timeout", "unreachable", "blocked_url", "interrupted"] as const;
+/** Why files were not delivered. `changed`: the far end has other bytes. `no_destination`: the destination was removed. The others as above. */
+export const deliveryFaults = [...callbackFaults, "changed", "no_destination"] as const;
+export const batchStatuses = ["validating", "in_progress", "completed", "cancelled", "failed"] as const;
+/** What a batch waits for. */
+export const batchWaits = ["balance", "key", "open_tasks"] as const;
+
 /** The makers that publish the schemas of their models' inputs (`providers/maker-schemas.ts`). */
 export const schemaMakers = ["fal", "replicate", "cloudflare"] as const;

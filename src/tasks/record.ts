@@ -5,7 +5,7 @@ import type { Step as PathStep } from "../catalog/own-schema.ts";
 import type { Parameters } from "../catalog/parse.ts";
 import type { ImageRole } from "../catalog/fields.ts";
 import type { FailureCode } from "../base/errors.ts";
-import type { taskStatuses } from "../base/words.ts";
+import type { callbackFaults, deliveryFaults, taskStatuses } from "../base/words.ts";
 import type { Operation } from "../providers/provider.ts";
 import type { Asset } from "../storage/assets.ts";
 import type { Language } from "../messages/index.ts";
@@ -236,11 +236,7 @@ export function currentRoute({ submission, route }: { submission: Pick<Submissio
   return current;
 }
 
-/**
- * Why there is no status. `timeout`: no answer within 10 seconds. `unreachable`: no connection. `blocked_url`: the address is not public.
- * `interrupted`: the consumer ended before it could report.
- */
-export type CallbackFault = "timeout" | "unreachable" | "blocked_url" | "interrupted";
+export type CallbackFault = (typeof callbackFaults)[number];
 
 /** One call of the receiver: its start and duration in milliseconds, and its outcome. */
 export interface Attempt {
@@ -276,11 +272,7 @@ export interface Callback {
   attempts: Attempt[];
 }
 
-/**
- * Why an attempt has not delivered. `changed`: the far end has other bytes. `no_destination`: the destination was removed. `interrupted`: the
- * connection broke, or the gateway crashed. The others as for callbacks.
- */
-export type DeliveryFault = CallbackFault | "changed" | "no_destination";
+export type DeliveryFault = (typeof deliveryFaults)[number];
 
 /** One attempt to deliver the files that are left: its start and duration in milliseconds, and its outcome. */
 export interface DeliveryAttempt {

@@ -1,6 +1,7 @@
 /** What a batch's object stores: the batch, the pages of its input, and the lines that have ended. */
 
 import { isChatId } from "../../base/ids.ts";
+import type { batchStatuses, batchWaits } from "../../base/words.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import type { StoredFile } from "../../db/files.ts";
 import type { EndedLines, FailureGroup, LineDelivery, LineQuery } from "../../tasks/batch-line.ts";
@@ -10,8 +11,6 @@ import type { Language } from "../../messages/index.ts";
 
 /** How many lines a page has: one row is written for all of them before any of them runs. */
 export const pageLines = 32;
-
-type BatchStatus = "validating" | "in_progress" | "completed" | "cancelled" | "failed";
 
 /** Characters of a result in its line's row: a row may have 2 MB, and the console reads a page of them. A longer one is stored in parts. */
 const maxText = 200_000;
@@ -70,14 +69,14 @@ export interface BatchTerms {
 
 export interface Batch {
   terms: BatchTerms;
-  status: BatchStatus;
+  status: (typeof batchStatuses)[number];
   /** Set once all lines are checked. */
   total: number;
   /** The last page of which tasks may have begun, by their kind (`toKind`). Chats that have begun are stored (`HeldChat`). */
   begun: Record<string, number>;
   stop?: StopReason | undefined;
   /** Since when the balance is missing or the key is paused, or since when the account's open tasks leave no room, and no line has begun, in milliseconds. */
-  waiting?: { for: "balance" | "key" | "open_tasks"; balanceSince?: number; openSince?: number } | undefined;
+  waiting?: { for: (typeof batchWaits)[number]; balanceSince?: number; openSince?: number } | undefined;
   endedAt?: number | undefined;
   /** Of an ended batch: to count fifty thousand lines each time that it is shown or listed takes longer than everything else about it. Missing if the previous release ended it. */
   sums?: LineSums | undefined;

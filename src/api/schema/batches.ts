@@ -1,6 +1,7 @@
 /** Schemas of answers about batches. */
 
 import * as z from "zod/mini";
+import { batchStatuses, batchWaits } from "../../base/words.ts";
 import { chatCompletion } from "./chat.ts";
 import { amount, count, listAnswer, time } from "./shared.ts";
 import { taskData } from "./tasks.ts";
@@ -35,7 +36,7 @@ export const batchDeliverTo = z.strictObject({ destination: z.string(), prefix: 
 export const batch = z.strictObject({
   id: z.string().check(z.regex(/^batch_[A-Za-z0-9_-]{43}$/)),
   object: z.literal("batch"),
-  status: z.enum(["validating", "in_progress", "completed", "cancelled", "failed"]),
+  status: z.enum(batchStatuses),
   created_at: time,
   ended_at: z.optional(time),
   counts: z
@@ -64,7 +65,7 @@ export const batch = z.strictObject({
         z.describe("Completed lines whose files are on their way to the caller's bucket, have arrived, and have not. Chats have no files."),
       ),
   ),
-  waiting_for: z.optional(z.enum(["balance", "key", "open_tasks"]).check(z.describe("Why nothing begins at the moment."))),
+  waiting_for: z.optional(z.enum(batchWaits).check(z.describe("Why nothing begins at the moment."))),
   estimated_time: z.optional(count.check(z.describe("Seconds still expected."))),
   results_file: z.optional(z.string().check(z.describe("The id of the file with the results, once the batch has ended."))),
   errors: z.optional(z.array(lineFault).check(z.maxLength(100), z.describe("Of a failed batch: why no line could be read."))),

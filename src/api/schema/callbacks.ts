@@ -1,7 +1,7 @@
 /** Schemas of callbacks, of the answers about them, and of the list of events. */
 
 import * as z from "zod/mini";
-import { taskEvents } from "../../base/words.ts";
+import { callbackFaults, taskEvents } from "../../base/words.ts";
 import { amount, count, listAnswer, taskId, time } from "./shared.ts";
 import { taskData } from "./tasks.ts";
 
@@ -37,7 +37,7 @@ const attemptFields = {
   at: time,
   ms: count.check(z.describe("Milliseconds from the call to the status or fault.")),
   status: z.optional(z.int().check(z.describe("HTTP status of the receiver."))),
-  fault: z.optional(z.enum(["timeout", "unreachable", "blocked_url", "interrupted"]).check(z.describe("Why there is no HTTP status."))),
+  fault: z.optional(z.enum(callbackFaults).check(z.describe("Why there is no HTTP status."))),
 };
 const callbackFields = {
   event: eventId.check(z.describe("The `webhook-id` of every attempt.")),

@@ -1,6 +1,7 @@
 /** Schemas of answers about destinations, and of the delivery of a task. */
 
 import * as z from "zod/mini";
+import { deliveryFaults } from "../../base/words.ts";
 import { count, listAnswer, sha256, time } from "./shared.ts";
 
 export const destination = z.strictObject({
@@ -24,9 +25,7 @@ const outcomeFields = {
   status: z.optional(z.int().check(z.describe("HTTP status of the bucket's answer."))),
   code: z.optional(z.string().check(z.describe("The error code in the bucket's answer: `AccessDenied`."))),
   fault: z.optional(
-    z
-      .enum(["timeout", "unreachable", "blocked_url", "interrupted", "changed", "no_destination"])
-      .check(z.describe("`changed`: the bucket has other bytes. `no_destination`: the destination was deleted.")),
+    z.enum(deliveryFaults).check(z.describe("`changed`: the bucket has other bytes. `no_destination`: the destination was deleted.")),
   ),
 };
 const triedRequest = z.strictObject(outcomeFields);
