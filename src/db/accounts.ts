@@ -1,5 +1,6 @@
 /** Accounts in D1, and invitations to them; without their keys and money. */
 
+import { dayMs } from "../base/times.ts";
 import { newId, sha256Hex } from "../base/ids.ts";
 import { forgetCallers } from "./callers.ts";
 import { type Announcer, changeKeys } from "./account-changes.ts";
@@ -7,7 +8,7 @@ import { openWallet, toUnits } from "./ledger.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { hasRow, queryIds, queryRows } from "./query.ts";
 
-const invitationMs = 7 * 86_400_000;
+const invitationMs = 7 * dayMs;
 
 export interface Account {
   id: string;

@@ -1,5 +1,6 @@
 /** Counted attempts in D1, by network and kind of attempt. */
 
+import { hourMs } from "../base/times.ts";
 import { execute } from "./query.ts";
 
 export interface AttemptRule {
@@ -10,7 +11,7 @@ export interface AttemptRule {
 }
 
 /** The age in milliseconds after which rows are deleted; longer than every window. */
-const keptMs = 3_600_000;
+const keptMs = hourMs;
 
 /** Counts one attempt under a key, in one statement. Returns true if it is allowed; a refused one is not counted. */
 export async function countAttempt(db: D1Database, key: string, { window, max }: AttemptRule): Promise<boolean> {

@@ -1,8 +1,8 @@
 /** A slice of an account's audit: its rows in one transaction, their sums, and the comparison of all sums with the wallets. */
 
+import { dayMs } from "../base/times.ts";
 import { ofAccount } from "./ledger.ts";
 
-const dayMs = 86_400_000;
 /** After this many days no task of a day can be open or settled late, so the day's sums do not change any more. */
 const openDays = 3;
 /** The maximum number of rows that one scan of a slice reads. */

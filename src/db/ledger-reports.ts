@@ -1,10 +1,9 @@
 /** Queries of the ledger: charges by day and model, entries, tasks and their ends. Read-only; amounts in millionths, days in UTC. */
 
+import { dayMs } from "../base/times.ts";
 import { isOwn, toWallets } from "./callers.ts";
 import { ofAccount } from "./ledger.ts";
 import { queryRow, queryRows } from "./query.ts";
-
-const dayMs = 86_400_000;
 
 /** The first millisecond of the period of this many days that ends today. */
 export const startOfDays = (days: number, now: number) => (Math.floor(now / dayMs) - days + 1) * dayMs;

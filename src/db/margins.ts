@@ -1,12 +1,12 @@
 /** What the operator earned and paid in a range of days, by model, route, account or day of settlement. Amounts in millionths, days in UTC. For the operator only. */
 
+import { dayMs } from "../base/times.ts";
 import { readJob } from "./jobs.ts";
 import { ofAccount } from "./ledger.ts";
 import { execute, queryRows } from "./query.ts";
 import { settledSums } from "./settled-sums.ts";
 import type { Span } from "./usage.ts";
 
-const dayMs = 86_400_000;
 /** Entries are found by their submission: none is settled later than this after it, except after long faults. */
 const longestMs = 7_200_000;
 /** How long the days of accounts are kept. */

@@ -1,9 +1,8 @@
 /** What the operator's page shows of the whole deployment: its hours, and its providers' health. Amounts in millionths. Reads sums, not tasks. */
 
+import { hourMs } from "../base/times.ts";
 import { queryRows } from "./query.ts";
 import { durationsOf, providerOf, settledSums } from "./settled-sums.ts";
-
-const hourMs = 3_600_000;
 
 /** An hour of the deployment, or a longer step. Those without settlements are missing. */
 export interface Hour {

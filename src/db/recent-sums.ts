@@ -1,13 +1,14 @@
 /** Counts of all isolates by five minutes, which the checks read: makers' answers and queues' messages. Not related to money. */
 
+import { dayMs, hourMs } from "../base/times.ts";
 import { alert } from "../base/log.ts";
 import { execute, queryRows } from "./query.ts";
 
 const slotMs = 300_000;
 /** How long the sums are kept: longer than what reads them looks back. */
-const keptMs = 3_600_000;
+const keptMs = hourMs;
 /** Code of the version before 0008_costs.sql counted outcomes in a table of their own, and kept them for a day. */
-const keptOutcomesMs = 86_400_000;
+const keptOutcomesMs = dayMs;
 /** How long an isolate collects calls of one name before it writes them: longer for successes, which are many, than for faults, which must be seen soon. */
 const waitMs = { good: 60_000, bad: 2_000 };
 

@@ -1,5 +1,6 @@
 /** The pages in which the log of requests is stored, without content: bounded for each account. A page is one row, so a batch of requests is one write. */
 
+import { dayMs } from "../base/times.ts";
 import { execute } from "./query.ts";
 
 /** A caller's request as the gateway reports it, without query, body and headers. */
@@ -39,7 +40,7 @@ export interface RequestPage {
 
 /** How long requests are kept. */
 export const keptDays = 3;
-export const keptMs = keptDays * 86_400_000;
+export const keptMs = keptDays * dayMs;
 /** A page is closed when it has this many requests or is this old; pages are deleted as a whole. */
 const pageSize = 100;
 export const pageMs = 7_200_000;

@@ -1,9 +1,9 @@
 /** Sums of settled tasks and chats of all accounts, by model and route: by five minutes for a day, then by hour. Amounts in millionths. */
 
+import { hourMs } from "../base/times.ts";
 import { queryRows } from "./query.ts";
 
 const slotMs = 300_000;
-const hourMs = 3_600_000;
 /** How long the sums by five minutes are kept. */
 const slotsMs = 24 * hourMs;
 /** How long the sums by hour are kept. */

@@ -1,5 +1,6 @@
 /** An account's charges in a range of days, from the daily sums; by reference from the tasks that have one. Amounts in millionths, days in UTC. */
 
+import { dayMs } from "../base/times.ts";
 import { type ArchivePart, slackMs } from "./archive.ts";
 import { isOwn, toWallets } from "./callers.ts";
 
@@ -26,7 +27,6 @@ export interface Used {
   failed: number;
 }
 
-const dayMs = 86_400_000;
 /** The totals of a group. */
 export const usageSums = ["charged", "returned", "completed", "failed"] as const;
 

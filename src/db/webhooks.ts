@@ -1,5 +1,6 @@
 /** Webhooks in D1: each account's endpoint and signing secrets, which are sealed. Not related to money. */
 
+import { dayMs } from "../base/times.ts";
 import { deriveBytes, openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, replaceSecret } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
@@ -8,7 +9,7 @@ import { execute, hasRow, queryRows } from "./query.ts";
 export type WebhookBindings = SealingSecrets & { DB: D1Database };
 
 /** How long the previous secret is still used for signing after a rotation. */
-const oldSecretMs = 24 * 3_600_000;
+const oldSecretMs = dayMs;
 
 export interface Webhook {
   /** The account's endpoint; null if none is set. */

@@ -1,9 +1,9 @@
 /** Sums what each account paid and cost, day by day: margins by account read these sums, because entries leave the database. */
 
+import { dayMs } from "../base/times.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
 import { deleteAccountDays, sumAccountDay, type SummedDays, summedDaysJob } from "../db/margins.ts";
 
-const dayMs = 86_400_000;
 /** A day is summed so long after its end: by then entries are written, and late costs booked, except after long faults. */
 const lateMs = 10_800_000;
 /** How many days back the first run begins: fewer than entries stay in D1. */

@@ -1,5 +1,6 @@
 /** Checks the archive's files against D1, a few in each run, and deletes files that no row refers to any more. */
 
+import { dayMs } from "../base/times.ts";
 import { type ArchivePart, findParts, listParts } from "../db/archive.ts";
 import { DamagedArchiveError, listFiles, parseFile, readPart } from "../storage/archive.ts";
 import { removeAssets } from "../storage/assets.ts";
@@ -8,7 +9,7 @@ import { readJob, writeJob } from "../db/jobs.ts";
 const partsPerRun = 5;
 const filesPerRun = 100;
 /** A replaced file is kept for longer than D1 can be restored, because a restored database refers to it again. */
-const keptMs = 36 * 86_400_000;
+const keptMs = 36 * dayMs;
 
 type Bindings = Pick<OperationsBindings, "DB" | "ASSETS">;
 type Place = Pick<ArchivePart, "accountId" | "month" | "part">;

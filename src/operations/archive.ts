@@ -1,5 +1,6 @@
 /** Moves old settled entries from D1 to the archive, a batch at a time. Each step may be repeated; a crash between two steps loses no entry. */
 
+import { dayMs, hourMs } from "../base/times.ts";
 import {
   type ArchivedEntry,
   type ArchivePart,
@@ -16,8 +17,6 @@ import { alert } from "../base/log.ts";
 import { recordMs } from "./erase.ts";
 import { ledgerDays, ledgerMaxBytes } from "./settings.ts";
 
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 /**
  * The number of entries in a batch, which is one transaction of a few thousand rows, and in a part, which is rewritten when a batch is
  * added to it.

@@ -1,5 +1,6 @@
 /** The checks that run every five minutes: each alert's stable name, and how its causes are found. */
 
+import { toDate } from "../base/times.ts";
 import type { AlertName } from "../base/alert-names.ts";
 import { databaseBytes } from "../db/archive.ts";
 import { audit } from "../db/audit.ts";
@@ -50,7 +51,7 @@ function checkCertificate(certificate: Certificate, now: number): Found {
   if (certificate === "unused") return { certificate_ending: [] };
   if ("refused" in certificate) return { certificate_ending: [certificate.refused] };
   const isNear = certificate.ends - now <= certificateNoticeMs;
-  return { certificate_ending: isNear ? [`C2PA_CERTIFICATES ends on ${new Date(certificate.ends).toISOString().slice(0, 10)}`] : [] };
+  return { certificate_ending: isNear ? [`C2PA_CERTIFICATES ends on ${toDate(certificate.ends)}`] : [] };
 }
 
 type Found = Partial<Record<AlertName, string[]>>;

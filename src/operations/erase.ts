@@ -1,5 +1,6 @@
 /** Erases an account and its owner: at once in D1, then task by task, and once more for requests that were running. Every step may be repeated. */
 
+import { hourMs } from "../base/times.ts";
 import { characterPicture, removeAssets, removeUnder } from "../storage/assets.ts";
 import { filePrefix } from "../storage/files.ts";
 import { eraseFiles } from "../db/files.ts";
@@ -32,7 +33,7 @@ const maxRows = 500;
 /** The number of passes in one request. */
 const maxPasses = 3;
 /** The age at which no task has a record any more: the longest deadline, the time that records are kept, and an hour. Younger entries are never archived. */
-export const recordMs = 1000 * (Math.max(...Object.values(deadlineSeconds)) + recordSeconds) + 3_600_000;
+export const recordMs = 1000 * (Math.max(...Object.values(deadlineSeconds)) + recordSeconds) + hourMs;
 /** The time after which no isolate accepts the account's keys and no submission from before the erasure is running. */
 const underWayMs = 60_000;
 

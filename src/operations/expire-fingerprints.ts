@@ -1,9 +1,9 @@
 /** Deletes fingerprints of files that were made longer ago than the operator keeps them: once a day through all of them, a part in each run. */
 
+import { dayMs } from "../base/times.ts";
 import { deleteFingerprints } from "../db/fingerprints.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
 
-const dayMs = 86_400_000;
 /** 288 runs a day reach 5.7 million fingerprints; with more of them a pass takes longer than a day. */
 const rowsPerRun = 20_000;
 

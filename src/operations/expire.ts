@@ -1,5 +1,6 @@
 /** Deletes expired rows and callers' expired files, and replaces daily sums that are older than thirteen months by monthly ones. Limited work in each run. */
 
+import { dayMs } from "../base/times.ts";
 import { recordSeconds } from "../base/life-times.ts";
 import { removeExpiredFiles } from "../storage/files.ts";
 import { toMonth } from "../db/archive.ts";
@@ -9,12 +10,11 @@ import { auditDays } from "./settings.ts";
 import { addUpMonth, deleteExpired, firstMonth, type SumsPlace } from "../db/expired.ts";
 
 /** Daily sums are kept by day for at least this long; one usage query covers at most 92 days. */
-const dailyMs = 400 * 86_400_000;
-const dayMs = 86_400_000;
+const dailyMs = 400 * dayMs;
 /** Deleted characters are kept longer than any task that could settle again. */
-const characterMs = 35 * 86_400_000;
+const characterMs = 35 * dayMs;
 /** Expired invitations are kept a week longer, so that a late use still gets the specific error. */
-const expiredMs = 7 * 86_400_000;
+const expiredMs = 7 * dayMs;
 const maxRows = 500;
 /** The number of accounts whose sums of one month are added up in one transaction. */
 const accountsPerRun = 100;
@@ -32,7 +32,7 @@ export async function expire(
     maxRows,
   );
   const place = (await readJob<SumsPlace>(db, "sums")) ?? { month: await firstMonth(db, now), after: "" };
-  const next = toMonth(place.month + 32 * 86_400_000);
+  const next = toMonth(place.month + 32 * dayMs);
   if (next > now - dailyMs) return;
   const last = await addUpMonth(db, place.month, next, place.after, accountsPerRun);
   await writeJob(db, "sums", (last === undefined ? { month: next, after: "" } : { month: place.month, after: last }) satisfies SumsPlace);

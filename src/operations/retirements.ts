@@ -1,12 +1,11 @@
 /** The ends of upstream models: the makers' lists are read once a day, and each end is announced 30 days, 7 days and a day before. */
 
+import { dayMs, hourMs } from "../base/times.ts";
 import { endOfRoute, hasEnded } from "../catalog/routes.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
 import type { ListedRoute } from "../rpc/listed-routes.ts";
 import type { Objects } from "../rpc/objects.ts";
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 const noticeDays = [30, 7, 1];
 /** How long a notice lasts: so short that the notice for another model's end a day later is a new alert. */
 const noticeMs = 12 * hourMs;

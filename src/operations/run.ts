@@ -1,5 +1,6 @@
 /** One run of the checks: finds causes, stores each alert's state, reports changes to the receivers. */
 
+import { dayMs } from "../base/times.ts";
 import { type Alert, listAlerts, writeAlert, deleteIncidents } from "../db/alerts.ts";
 import { deleteOldSums } from "../db/recent-sums.ts";
 import { foldSettled } from "../db/settled-sums.ts";
@@ -12,7 +13,7 @@ import { checks, type GatewayState } from "./checks.ts";
 import { deliver } from "./deliver.ts";
 import type { Objects } from "../rpc/objects.ts";
 
-const incidentMs = 7 * 86_400_000;
+const incidentMs = 7 * dayMs;
 
 /** Runs all checks. A failed one is logged and does not change its alerts. */
 export async function runChecks(env: OperationsBindings, objects: Objects, gateway: GatewayState = {}): Promise<void> {

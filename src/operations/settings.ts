@@ -1,13 +1,12 @@
 /** The limits of the database and of the ledger, read from the operations Worker's variables. */
 
+import { dayMs } from "../base/times.ts";
 import { listWrong, readNumber, VariableError } from "../base/variables.ts";
 import { recordMs } from "./erase.ts";
 import type { ReceiverSettings } from "./deliver.ts";
 import { alertAddress, alertSecret, missingForReceivers } from "./receivers.ts";
 
 type Settings = Pick<OperationsBindings, "AUDIT_DAYS" | "DATABASE_MAX_MB" | "LEDGER_DAYS" | "LEDGER_MAX_MB"> & ReceiverSettings;
-
-const dayMs = 86_400_000;
 
 /** The maximum size of the database in megabytes. Throws `VariableError`, like all of these functions. */
 export const databaseMaxMB = ({ DATABASE_MAX_MB }: Settings) => readNumber("DATABASE_MAX_MB", DATABASE_MAX_MB, 10_000);

@@ -1,11 +1,12 @@
 /** Removes what a crash left of batches that never began: their rows, which count for the account's files, and their inputs. */
 
+import { hourMs } from "../base/times.ts";
 import { deleteBatch, noteBatchBegun, unbegunBatches } from "../db/batches.ts";
 import type { Objects } from "../rpc/objects.ts";
 import { batchPrefix, removeUnder } from "../storage/assets.ts";
 
 /** After this time no request that would begin the batch is running. */
-const beginningMs = 3_600_000;
+const beginningMs = hourMs;
 const maxBatches = 50;
 
 export async function sweepBatches(

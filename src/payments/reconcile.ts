@@ -1,5 +1,6 @@
 /** Once a day: looks for payments, refunds and disputes at Stripe whose events never arrived, and settles them; and for customers that a crash hid. Continues where the last run ended. */
 
+import { dayMs } from "../base/times.ts";
 import type { Stripe } from "stripe";
 import { readJob, writeJob } from "../db/jobs.ts";
 import {
@@ -18,7 +19,6 @@ import { accountOf, readPurpose } from "./purpose.ts";
 import { disputeState, refundState, settleDispute, settlePaid, settleRefund } from "./settle.ts";
 import { type Desk, orMissing } from "./stripe.ts";
 
-const dayMs = 86_400_000;
 /** How far back a look goes: longer than a bank takes for a delayed payment. */
 const lookBackMs = 21 * dayMs;
 /** Refunds and disputes come up to months after their payment, but are new objects themselves, whose state may change for three months. */

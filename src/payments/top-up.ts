@@ -3,6 +3,7 @@
  * Stripe under its id as the idempotency key, so that a repeat after a crash is the same payment. One that fails pauses top-up until a person acts.
  */
 
+import { hourMs } from "../base/times.ts";
 import type { Stripe } from "stripe";
 import { isUnlimited } from "../db/accounts.ts";
 import type { Actor } from "../db/audit-log.ts";
@@ -32,7 +33,6 @@ import { settlePaid } from "./settle.ts";
 import { type Desk, idOf, orMissing } from "./stripe.ts";
 import { readTariff, takesPayments, type Tariff, toMoney } from "./units.ts";
 
-const hourMs = 3_600_000;
 /** Stripe knows an idempotency key for a day. After this time the payment is looked up instead of repeated. */
 const repeatMs = 20 * hourMs;
 const accountsPerRun = 200;

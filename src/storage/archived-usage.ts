@@ -1,12 +1,12 @@
 /** Usage by reference, of entries in D1 and in the archive. */
 
+import { dayMs } from "../base/times.ts";
 import { type ArchivedEntry, toMonth, partsIn } from "../db/archive.ts";
 import type { SumsPlace } from "../db/expired.ts";
 import { readJob } from "../db/jobs.ts";
 import { type Column, readReferencedUsage, type Span, type Used, usageSums } from "../db/usage.ts";
 import { readPart } from "./archive.ts";
 
-const dayMs = 86_400_000;
 /** The maximum number of files that one answer reads. */
 const maxParts = 100;
 

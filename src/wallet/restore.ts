@@ -1,11 +1,12 @@
 /** The entries of the last two days, which a wallet object keeps in case the database is restored to an earlier time. */
 
+import { dayMs } from "../base/times.ts";
 import { insertCredits } from "../db/credits.ts";
 import { regrant, type SettledEntry, type WalletRow, writeEntries } from "../db/grants.ts";
 import { hasEnded, toSettled } from "./book.ts";
 import type { WalletState, WalletStore } from "./state.ts";
 
-const historyMs = 48 * 3_600_000;
+const historyMs = 2 * dayMs;
 /** The maximum number of pages that one call removes. */
 const pagesPerCall = 8;
 /** About 8 GB: an object may store 10, and a very busy account fills more in these two days. */

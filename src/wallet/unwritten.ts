@@ -1,9 +1,8 @@
 /** Merges a wallet object's entries that D1 does not have yet into the results of a D1 query. Ask the wallet first: an entry that is written in between is then in both, and is returned once. Pure. */
 
+import { dayMs } from "../base/times.ts";
 import type { Entry, ModelUse, OpenTask, Place, Spent, TaskPage } from "../db/ledger-reports.ts";
 import type { WalletEntry } from "./book.ts";
-
-const dayMs = 86_400_000;
 
 const newestFirst = (a: Place, b: Place) => b.at - a.at || (a.taskId < b.taskId ? 1 : -1);
 

@@ -1,12 +1,13 @@
 /** The transitions of a task from its creation to its lease, and when each step is due. Pure: the time is an argument; nothing here waits or stores. */
 
+import { dayMs } from "../../base/times.ts";
 import { type CallbackDue, callbackDue, nextCallAt } from "./receiver-calls.ts";
 import { type DeliveryDue, deliveryDue } from "./delivery.ts";
 import { nextEarlier } from "./hedge.ts";
 import { type FinalTask, isFinal, type OpenTask, type Step, type Submission, type Task } from "../record.ts";
 
 /** How long an idempotency key refers to its task. */
-export const claimMs = 86_400_000;
+export const claimMs = dayMs;
 const resendMs = 30_000;
 /** A start that no consumer has claimed after this time is run by the object itself: a queue has at most 250 consumers, alarms have no such limit. */
 const consumerWaitMs = 10_000;
