@@ -36,7 +36,6 @@ const routeFields = once(() =>
   }),
 );
 
-/** The fields of an entry. */
 export const entryFields = once(() =>
   z.object({
     id: z.optional(z.string()),

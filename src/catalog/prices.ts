@@ -17,7 +17,6 @@ export function taskPrice(price: Price, action: Exclude<Action, "chat" | "file">
   }
 }
 
-/** The price of one image. */
 const imagePrice = (price: Price, parameters: Parameters) => (price.image ?? 0) * (parameters.quality === "hd" ? (price.hd_x ?? 1) : 1);
 
 /** The price of a chat: tokens times millionths per million tokens, rounded up once to a whole millionth. `cachedTokens` are a part of the input's. */

@@ -43,7 +43,6 @@ export const slackMs = 300_000;
 const partColumns =
   "account_id AS accountId, month, part, file, entries, referenced, held, charged, first_at AS firstAt, last_at AS lastAt";
 
-/** The size of the database in bytes. */
 export const databaseBytes = async (db: D1Database): Promise<number> => (await db.prepare("SELECT 1").run()).meta.size_after;
 
 const isDue = (account: string, cutoff: string) => {

@@ -79,6 +79,5 @@ export const renameConversation = (db: D1Database, { accountId, userId }: Owner,
 export const deleteConversation = (db: D1Database, { accountId, userId }: Owner, id: string): Promise<boolean> =>
   hasRow(db, "DELETE FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2 RETURNING id", [accountId, userId, id]);
 
-/** Deletes all conversations of the account. */
 export const eraseConversations = (db: D1Database, accountId: string): D1PreparedStatement =>
   db.prepare("DELETE FROM conversation WHERE account_id = ?1").bind(accountId);

@@ -50,7 +50,6 @@ export const listMembers = (db: D1Database, accountId: string): Promise<ListedMe
 export const findMembership = (db: D1Database, accountId: string, id: string): Promise<Membership | undefined> =>
   queryRow(db, `SELECT ${columns} WHERE m.account_id = ?1 AND m.id = ?2`, [accountId, id]);
 
-/** The membership of a user in an account. */
 export const findMembershipOf = (db: D1Database, accountId: string, userId: string): Promise<Membership | undefined> =>
   queryRow(db, `SELECT ${columns} WHERE m.account_id = ?1 AND m.user_id = ?2`, [accountId, userId]);
 
@@ -196,7 +195,6 @@ export async function removeMember(
   return removed?.results.length === 1 ? "done" : isLeaving ? "last_owner" : "forbidden";
 }
 
-/** Renames the account. */
 export async function renameAccount(db: D1Database, by: Actor, accountId: string, before: string | null, name: string): Promise<void> {
   await db.batch([
     db.prepare("UPDATE account SET name = ?2 WHERE id = ?1").bind(accountId, name),

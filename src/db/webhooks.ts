@@ -153,6 +153,5 @@ export async function sealSecrets(env: WebhookBindings, after: string, limit: nu
 export const signingSecrets = ({ secret, oldSecret, rotatedAt }: Webhook, now: number): string[] =>
   oldSecret !== null && now < (rotatedAt ?? 0) + oldSecretMs ? [secret, oldSecret] : [secret];
 
-/** True if the account has an endpoint. */
 export const hasEndpoint = (db: D1Database, accountId: string): Promise<boolean> =>
   hasRow(db, "SELECT 1 FROM webhook WHERE account_id = ?1 AND url IS NOT NULL", [accountId]);

@@ -16,7 +16,6 @@ export type ReceiverSettings = Pick<
   "ALERT_WEBHOOK" | "ALERT_SIGNING_SECRET" | "ALERT_SIGNING_SECRET_OLD" | "ALERT_MAIL" | "MAIL" | "MAIL_FROM"
 >;
 
-/** The name of the test alert. */
 const testName = "test";
 
 /**

@@ -115,7 +115,6 @@ export const answersWhenDone = (
 
 const hasSecrets = (env: Env, name: string): boolean => open(env, name) !== undefined;
 
-/** The names of all providers. */
 export const providerNames: readonly string[] = Object.keys(providers);
 
 /** True if the operator switched the provider on. Throws `VariableError` if its base URL is invalid. */

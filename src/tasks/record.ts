@@ -226,10 +226,8 @@ export type Task = OpenTask | FinalTask;
 
 export const isFinal = (task: Task): task is FinalTask => task.status === "completed" || task.status === "failed";
 
-/** The route that is tried first. */
 export const firstRoute = (routes: Route[]): Route => currentRoute({ submission: { routes }, route: 0 });
 
-/** The current route. */
 export function currentRoute({ submission, route }: { submission: Pick<Submission, "routes">; route: number }): Route {
   const current = submission.routes[route];
   if (!current) throw new Error(`the task has no route ${route}`);
@@ -285,7 +283,6 @@ export interface DeliveryAttempt {
   code?: string;
 }
 
-/** A file that has arrived. */
 export interface DeliveredFile {
   name: string;
   /** Where it is, without a signature. */

@@ -45,7 +45,6 @@ type Traits = Pick<Provider, "repeatable" | "startTimeoutMs">;
 /** The time from the end of the work to the end of its lease. */
 const leaseGraceMs = 10_000;
 
-/** The lease of a collection. */
 export const collectLeaseMs = ({ submission: { kind } }: Pick<Task, "submission">) => collectTimeoutMs[kind] + leaseGraceMs;
 
 /** The longest time from a start's claim to its end, including pauses of its timeout while an image or a file of its answer waits for a permit. */

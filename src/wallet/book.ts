@@ -19,7 +19,6 @@ export interface WalletEntry {
   end?: End;
 }
 
-/** An entry that has ended. */
 type EndedEntry = WalletEntry & { end: End };
 
 export const hasEnded = (entry: WalletEntry): entry is EndedEntry => entry.end !== undefined;

@@ -8,7 +8,6 @@ import type { GenerationRequest, InputImage, Job } from "../provider.ts";
 
 const limitedTo = (limits: VideoLimits) => (request: GenerationRequest) => beyondLimits(request, limits);
 
-/** The images of a job by role. */
 const frameImages = (job: Job) => byRole(job, allImages(job));
 
 /** It accepts one image, the first frame, in bare Base64. Every other field is required. */

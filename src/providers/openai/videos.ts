@@ -8,7 +8,6 @@ import type { Upstream } from "./upstream.ts";
 import { toPrompt } from "../shared/prompt.ts";
 import { type Accepted, blocked, type Failed, type Job, ownFailure, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
-/** The operation of an accepted video. */
 export interface VideoOperation extends VideoFacts {
   id: string;
   thumbnail?: true;

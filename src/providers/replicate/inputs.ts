@@ -34,7 +34,6 @@ export function unsupportedField(request: GenerationRequest): string | undefined
 /** The options of an image's file that the model honours. */
 export const imageOutputs = (request: GenerationRequest): ImageOutputs | undefined => findFamily(request).outputs;
 
-/** The number of predictions for a request. */
 export const countPredictions = (request: GenerationRequest): number => (findFamily(request).makesSeveral ? 1 : request.n);
 
 /** The input of a prediction. Undefined fields are left out. */

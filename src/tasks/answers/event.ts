@@ -22,7 +22,6 @@ export function eventTaskId(eventId: string): { taskId: string; ofDelivery: bool
 export const eventType = (outcome: string): (typeof taskEvents)[number] =>
   isOfDelivery(outcome) ? `task.${outcome}` : outcome === "completed" ? "task.completed" : "task.failed";
 
-/** The outcome of an ended delivery. */
 export const deliveryOutcome = ({ state }: Pick<Delivery, "state">): DeliveryOutcome => (state === "delivered" ? state : "delivery_failed");
 
 /** The body of a callback of a final task as text, because exactly these bytes are signed. `base` is the base URL of assets. */

@@ -13,7 +13,6 @@ import { toSeconds } from "../../base/times.ts";
 /** The URL of one of the task's assets. */
 type Link = (asset: Asset) => string;
 
-/** The files of a result. */
 export const listAssets = (result: Result): Asset[] => listFiles(result).map(({ asset }) => asset);
 
 /** Signs the URLs of all assets of the task in advance, so that the views are synchronous. */

@@ -30,7 +30,6 @@ import * as transitions from "../transitions/task.ts";
 import { type CallbackReport, type FinalTask, isFinal, type OpenTask, type Task } from "../record.ts";
 import { type CallbackWork, leaseMs, type StepOutcome, type Work } from "../work.ts";
 
-/** Runs the due step of the task. */
 export const runDue = (task: Task, record: RecordStore, env: Env): Promise<unknown> =>
   isFinal(task) ? runFinal(task, record, env) : runOpen(task, record, env);
 
