@@ -326,7 +326,7 @@ async function ownedBy(db: D1Database, token: string): Promise<Account | undefin
     .prepare("SELECT account_id AS id FROM invitation WHERE token_hash = ?1 AND expires_at > ?2")
     .bind(await sha256Hex(token), Date.now())
     .first<{ id: string }>();
-  return (row && (await accountById(db, row.id))) ?? undefined;
+  return row ? accountById(db, row.id) : undefined;
 }
 
 /**

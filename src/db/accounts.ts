@@ -6,7 +6,7 @@ import { forgetCallers } from "./callers.ts";
 import { type Announcer, changeKeys } from "./account-changes.ts";
 import { openWallet, toUnits } from "./ledger.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
-import { hasRow, queryIds, queryRows } from "./query.ts";
+import { hasRow, queryIds, queryRow, queryRows } from "./query.ts";
 
 const invitationMs = 7 * dayMs;
 
@@ -57,7 +57,7 @@ export async function createAccount(
 
 /** An account, unless it is erased. */
 export const accountById = (db: D1Database, id: string) =>
-  db.prepare(`SELECT ${accountColumns} FROM account WHERE id = ?1 AND erased_at IS NULL`).bind(id).first<Account>();
+  queryRow<Account>(db, `SELECT ${accountColumns} FROM account WHERE id = ?1 AND erased_at IS NULL`, [id]);
 
 /** True also for an erased account: a walk over all accounts continues from it too. */
 export const hasAccount = (db: D1Database, id: string): Promise<boolean> => hasRow(db, "SELECT 1 FROM account WHERE id = ?1", [id]);
@@ -67,7 +67,7 @@ export const isUnlimited = (db: D1Database, id: string): Promise<boolean> =>
   hasRow(db, "SELECT 1 FROM wallet WHERE id = ?1 AND quota IS NULL", [id]);
 
 export const accountByEmail = (db: D1Database, email: string) =>
-  db.prepare(`SELECT ${accountColumns} FROM account WHERE email = ?1`).bind(email.toLowerCase()).first<Account>();
+  queryRow<Account>(db, `SELECT ${accountColumns} FROM account WHERE email = ?1`, [email.toLowerCase()]);
 
 /** A page of accounts in the order of their ids. */
 export const listAccounts = (db: D1Database, page: { limit: number; after?: string | undefined }) =>

@@ -2,7 +2,7 @@
 
 import { selectedFields, type SettledEntry } from "./grants.ts";
 import { ofAccount } from "./ledger.ts";
-import { execute, queryRows } from "./query.ts";
+import { execute, queryRow, queryRows } from "./query.ts";
 import { parseAttempts } from "./settled-sums.ts";
 
 /** A settled entry as the archive keeps it; `keyId` is the wallet of the key that paid. Amounts in millionths, times in milliseconds. */
@@ -102,11 +102,11 @@ export async function readDue(db: D1Database, accountId: string, cutoff: number,
 }
 
 /** The last part of an account's month, to which further entries are added. */
-export const lastPart = (db: D1Database, accountId: string, month: number): Promise<ArchivePart | null> =>
-  db
-    .prepare(`SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND month = ?2 ORDER BY part DESC LIMIT 1`)
-    .bind(accountId, month)
-    .first<ArchivePart>();
+export const lastPart = (db: D1Database, accountId: string, month: number): Promise<ArchivePart | undefined> =>
+  queryRow(db, `SELECT ${partColumns} FROM archive_part WHERE account_id = ?1 AND month = ?2 ORDER BY part DESC LIMIT 1`, [
+    accountId,
+    month,
+  ]);
 
 /**
  * Moves entries to the archive in one transaction: the part's row refers to the new file (instead of `before`, if it had one), the entries'

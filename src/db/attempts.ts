@@ -1,7 +1,7 @@
 /** Counted attempts in D1, by network and kind of attempt. */
 
 import { hourMs } from "../base/times.ts";
-import { execute } from "./query.ts";
+import { execute, queryRow } from "./query.ts";
 
 export interface AttemptRule {
   /** Seconds without an attempt after which the count restarts. */
@@ -17,21 +17,20 @@ const keptMs = hourMs;
 export async function countAttempt(db: D1Database, key: string, { window, max }: AttemptRule): Promise<boolean> {
   const now = Date.now();
   const id = crypto.randomUUID();
-  const row = await db
-    .prepare(
-      `INSERT INTO auth_rate_limit (id, key, count, lastRequest) VALUES (?1, ?2, 1, ?3)
+  const row = await queryRow<{ id: string; count: number }>(
+    db,
+    `INSERT INTO auth_rate_limit (id, key, count, lastRequest) VALUES (?1, ?2, 1, ?3)
        ON CONFLICT (key) DO UPDATE SET count = CASE WHEN ?3 - lastRequest >= ?4 THEN 1 ELSE count + 1 END, lastRequest = ?3
        WHERE ?3 - lastRequest >= ?4 OR count < ?5
        RETURNING id, count`,
-    )
-    .bind(id, key, now, 1000 * window, max)
-    .first<{ id: string; count: number }>();
+    [id, key, now, 1000 * window, max],
+  );
   // A known key whose window has ended: also deletes expired rows of other keys, more than its attempts add.
   if (row && row.id !== id && row.count === 1)
     await execute(db, "DELETE FROM auth_rate_limit WHERE id IN (SELECT id FROM auth_rate_limit WHERE lastRequest < ?1 LIMIT 100)", [
       now - keptMs,
     ]);
-  return row !== null;
+  return row !== undefined;
 }
 
 /** Removes one counted attempt after a success. Other attempts under the key stay counted, so that a success with one account does not hide guesses at another. */

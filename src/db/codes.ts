@@ -3,7 +3,7 @@
 import { newId, sha256Hex } from "../base/ids.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
 import { toUnits } from "./ledger.ts";
-import { execute, queryRows } from "./query.ts";
+import { execute, queryRow, queryRows } from "./query.ts";
 
 export interface Code {
   id: string;
@@ -62,10 +62,9 @@ export async function insertCodes(
   return { series, createdAt, codes: made };
 }
 
-export const findCode = (db: D1Database, id: string) => db.prepare(`SELECT ${columns} FROM code WHERE id = ?1`).bind(id).first<Code>();
+export const findCode = (db: D1Database, id: string) => queryRow<Code>(db, `SELECT ${columns} FROM code WHERE id = ?1`, [id]);
 
-export const findCodeByHash = (db: D1Database, hash: string) =>
-  db.prepare(`SELECT ${columns} FROM code WHERE hash = ?1`).bind(hash).first<Code>();
+export const findCodeByHash = (db: D1Database, hash: string) => queryRow<Code>(db, `SELECT ${columns} FROM code WHERE hash = ?1`, [hash]);
 
 /** A page of codes in the order of their ids, of one series or of all. */
 export const listCodes = (

@@ -1,6 +1,6 @@
 /** Conversations on the console's chat page in D1: a user's own, in one account, the newest kept. */
 
-import { execute, hasRow, queryRows } from "./query.ts";
+import { execute, hasRow, queryRow, queryRows } from "./query.ts";
 
 /** A conversation. `at` is the time of its last change in milliseconds, and its revision. */
 export interface ConversationRow {
@@ -29,11 +29,8 @@ export const listConversations = (db: D1Database, { accountId, userId }: Owner):
     [accountId, userId],
   );
 
-export const findConversation = (db: D1Database, { accountId, userId }: Owner, id: string): Promise<ConversationRow | null> =>
-  db
-    .prepare("SELECT id, title, at, turns FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2")
-    .bind(accountId, userId, id)
-    .first<ConversationRow>();
+export const findConversation = (db: D1Database, { accountId, userId }: Owner, id: string): Promise<ConversationRow | undefined> =>
+  queryRow(db, "SELECT id, title, at, turns FROM conversation WHERE id = ?3 AND account_id = ?1 AND user_id = ?2", [accountId, userId, id]);
 
 /** Deletes the oldest conversations of the owner beyond the limits. */
 const dropOldest = (db: D1Database, { accountId, userId }: Owner): D1PreparedStatement =>

@@ -3,7 +3,7 @@
 import { openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, type DestinationRow, putDestination, removeDestination } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged, type Facts } from "./audit-log.ts";
-import { queryRows } from "./query.ts";
+import { queryRow, queryRows } from "./query.ts";
 
 export type DestinationBindings = SealingSecrets & { DB: D1Database };
 
@@ -18,14 +18,15 @@ const columns = `${shownColumns}, secret`;
 export const listDestinations = (db: D1Database, accountId: string): Promise<Destination[]> =>
   queryRows(db, `SELECT ${shownColumns} FROM destination WHERE account_id = ?1 ORDER BY name`, [accountId]);
 
-export const findDestination = (db: D1Database, accountId: string, name: string): Promise<Destination | null> =>
-  db.prepare(`SELECT ${shownColumns} FROM destination WHERE account_id = ?1 AND name = ?2`).bind(accountId, name).first<Destination>();
+export const findDestination = (db: D1Database, accountId: string, name: string): Promise<Destination | undefined> =>
+  queryRow(db, `SELECT ${shownColumns} FROM destination WHERE account_id = ?1 AND name = ?2`, [accountId, name]);
 
-/** A destination with its secret, to sign with; null if the account has none of this name. Throws if D1 does not answer or the secret cannot be opened. */
-export async function openDestination(env: DestinationBindings, accountId: string, name: string): Promise<DestinationRow | null> {
-  const row = await env.DB.prepare(`SELECT ${columns} FROM destination WHERE account_id = ?1 AND name = ?2`)
-    .bind(accountId, name)
-    .first<DestinationRow>();
+/** A destination with its secret, to sign with; undefined if the account has none of this name. Throws if D1 does not answer or the secret cannot be opened. */
+export async function openDestination(env: DestinationBindings, accountId: string, name: string): Promise<DestinationRow | undefined> {
+  const row = await queryRow<DestinationRow>(env.DB, `SELECT ${columns} FROM destination WHERE account_id = ?1 AND name = ?2`, [
+    accountId,
+    name,
+  ]);
   return row && { ...row, secret: await openSealed(env, accountId, row.secret) };
 }
 

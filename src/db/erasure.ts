@@ -6,7 +6,7 @@ import { eraseConversations } from "./conversations.ts";
 import { removeThreshold } from "./low-balances.ts";
 import { ofAccount } from "./ledger.ts";
 import { eraseCards, eraseCustomer } from "./payments.ts";
-import { execute, queryIds, queryRows } from "./query.ts";
+import { execute, queryIds, queryRow, queryRows } from "./query.ts";
 import { eraseReasons } from "./quota-changes.ts";
 import { eraseRequests } from "./request-pages.ts";
 
@@ -35,8 +35,8 @@ export async function beginErasure(db: D1Database, by: Actor, accountId: string,
   return begun?.results.length === 1;
 }
 
-export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | null> =>
-  db.prepare(`SELECT ${columns} FROM erasure WHERE account_id = ?1`).bind(accountId).first<Erasure>();
+export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | undefined> =>
+  queryRow(db, `SELECT ${columns} FROM erasure WHERE account_id = ?1`, [accountId]);
 
 /** Incomplete erasures, oldest first. */
 export const listErasures = (db: D1Database, limit: number): Promise<Erasure[]> =>

@@ -1,7 +1,7 @@
 /** The balances below which the owners of accounts get an e-mail, in D1. */
 
 import { type Act, type Actor, auditRowIfChanged } from "./audit-log.ts";
-import { execute } from "./query.ts";
+import { execute, queryRow } from "./query.ts";
 
 /** An account whose settled balance has fallen below its threshold since its owners' last e-mail about it. Millionths. */
 export interface LowBalance {
@@ -12,8 +12,7 @@ export interface LowBalance {
 
 /** Below which balance the owners get an e-mail, millionths; null without such an e-mail. */
 export const findThreshold = async (db: D1Database, accountId: string): Promise<number | null> =>
-  (await db.prepare("SELECT threshold FROM low_balance WHERE account_id = ?1").bind(accountId).first<{ threshold: number }>())?.threshold ??
-  null;
+  (await queryRow<{ threshold: number }>(db, "SELECT threshold FROM low_balance WHERE account_id = ?1", [accountId]))?.threshold ?? null;
 
 /** Sets the threshold, or ends the e-mails (null). Another threshold can be reached again at once. */
 export async function setThreshold(db: D1Database, by: Actor, accountId: string, threshold: number | null): Promise<void> {

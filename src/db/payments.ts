@@ -1,7 +1,7 @@
 /** Payments by Stripe in D1: customers, payments with their refunds and disputes, and the events that were handled. The quota moves in the wallet (`writeCredit`). */
 
 import { type Actor, auditRow } from "./audit-log.ts";
-import { execute, hasRow, queryIds, queryRows } from "./query.ts";
+import { execute, hasRow, queryIds, queryRow, queryRows } from "./query.ts";
 
 /** A statement to be written with others. */
 export type Change = D1PreparedStatement;
@@ -150,8 +150,8 @@ export const expirePayments = (db: D1Database, withoutSessionBefore: number, bef
 export const setExpired = (db: D1Database, id: string): D1PreparedStatement =>
   db.prepare("UPDATE payment SET state = 'expired' WHERE id = ?1 AND state = 'open'").bind(id);
 
-export const findPaid = (db: D1Database, intentId: string): Promise<Payment | null> =>
-  db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.intent_id = ?1 AND p.state = 'paid'`).bind(intentId).first<Payment>();
+export const findPaid = (db: D1Database, intentId: string): Promise<Payment | undefined> =>
+  queryRow(db, `SELECT ${paymentColumns} FROM payment p WHERE p.intent_id = ?1 AND p.state = 'paid'`, [intentId]);
 
 /** Those of the payment intents that are known as paid. */
 export const knownIntents = async (db: D1Database, intentIds: string[]): Promise<Set<string>> =>
@@ -161,8 +161,8 @@ export const knownIntents = async (db: D1Database, intentIds: string[]): Promise
     ]),
   );
 
-export const findPayment = (db: D1Database, accountId: string, id: string): Promise<Payment | null> =>
-  db.prepare(`SELECT ${paymentColumns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`).bind(accountId, id).first<Payment>();
+export const findPayment = (db: D1Database, accountId: string, id: string): Promise<Payment | undefined> =>
+  queryRow(db, `SELECT ${paymentColumns} FROM payment p WHERE p.id = ?2 AND p.account_id = ?1`, [accountId, id]);
 
 /** A page of the account's payments that succeeded, newest first, after the payment `after`. */
 export const listPaid = (

@@ -1,7 +1,7 @@
 /** Sums of settled tasks and chats of all accounts, by model and route: by five minutes for a day, then by hour. Amounts in millionths. */
 
 import { hourMs } from "../base/times.ts";
-import { queryRows } from "./query.ts";
+import { queryRow, queryRows } from "./query.ts";
 
 const slotMs = 300_000;
 /** How long the sums by five minutes are kept. */
@@ -72,7 +72,7 @@ export const addSettled = (isWritten: string) => `INSERT INTO settled_sum (${col
  */
 export async function setAttemptCost(db: D1Database, taskId: string, { route, cost }: BookedAttempt, now: number): Promise<void> {
   for (;;) {
-    const row = await db.prepare("SELECT attempts FROM entry WHERE task_id = ?1").bind(taskId).first<{ attempts: string | null }>();
+    const row = await queryRow<{ attempts: string | null }>(db, "SELECT attempts FROM entry WHERE task_id = ?1", [taskId]);
     if (!row) throw new Error("the entry is not written yet");
     const attempts = parseAttempts(row.attempts ?? unknownAttempts);
     const known = attempts.find((one) => one.route === route);

@@ -23,12 +23,9 @@ export const monthStart = (now: number) => Date.UTC(new Date(now).getUTCFullYear
 const ofMonth = (month: string) =>
   `(SELECT coalesce(sum(p.money), 0) FROM payment p WHERE p.account_id = t.account_id AND p.automatic = 1 AND p.state IN ('open', 'paid') AND p.created_at >= ${month})`;
 
-/** The settings with the money that was taken this month; null if automatic top-up is off. */
-export const findTopUp = (db: D1Database, accountId: string, now: number): Promise<(TopUp & { taken: number }) | null> =>
-  db
-    .prepare(`SELECT ${columns}, ${ofMonth("?2")} AS taken FROM top_up t WHERE account_id = ?1`)
-    .bind(accountId, monthStart(now))
-    .first<TopUp & { taken: number }>();
+/** The settings with the money that was taken this month; undefined if automatic top-up is off. */
+export const findTopUp = (db: D1Database, accountId: string, now: number): Promise<(TopUp & { taken: number }) | undefined> =>
+  queryRow(db, `SELECT ${columns}, ${ofMonth("?2")} AS taken FROM top_up t WHERE account_id = ?1`, [accountId, monthStart(now)]);
 
 const toFacts = ({ threshold, amount, money, ceiling, currency }: TopUpSettings) => ({
   below: threshold / 1e6,

@@ -4,7 +4,7 @@ import { dayMs } from "../base/times.ts";
 import { deriveBytes, openSealed, seal, sealAgain, type SealingSecrets } from "../signing/sealing.ts";
 import { type Announcer, changeKeys, replaceSecret } from "./account-changes.ts";
 import { type Actor, auditRow, auditRowIfChanged } from "./audit-log.ts";
-import { execute, hasRow, queryRows } from "./query.ts";
+import { execute, hasRow, queryRow, queryRows } from "./query.ts";
 
 export type WebhookBindings = SealingSecrets & { DB: D1Database };
 
@@ -31,7 +31,7 @@ const cache = new Map<string, { webhook: Webhook; until: number }>();
 const newSecret = () => `whsec_${crypto.getRandomValues(new Uint8Array(32)).toBase64()}`;
 
 const findRow = (db: D1Database, accountId: string) =>
-  db.prepare(`SELECT ${columns} FROM webhook WHERE account_id = ?1`).bind(accountId).first<Webhook>();
+  queryRow<Webhook>(db, `SELECT ${columns} FROM webhook WHERE account_id = ?1`, [accountId]);
 
 /** The account's row, with sealed secrets; creates one if the account has none. */
 async function openRow(env: WebhookBindings, accountId: string): Promise<Webhook> {

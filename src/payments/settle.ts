@@ -58,7 +58,7 @@ async function findOrSettle(desk: Desk, intentId: string): Promise<Payment | und
   const known = await findPaid(desk.db, intentId);
   if (known) return known;
   await writeChanges(desk.db, await settlePaid(desk, await desk.stripe.paymentIntents.retrieve(intentId)));
-  return (await findPaid(desk.db, intentId)) ?? undefined;
+  return findPaid(desk.db, intentId);
 }
 
 /** The state of a refund or dispute as far as the balance is concerned; undefined if it has taken nothing. */

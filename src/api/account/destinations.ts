@@ -43,7 +43,7 @@ export async function showDestinations(c: AppContext): Promise<Response> {
 }
 
 export async function showDestination(c: AppContext, name: string): Promise<Response> {
-  const found = isName(name) ? await findDestination(c.env.DB, callerAccount(c), name) : null;
+  const found = isName(name) ? await findDestination(c.env.DB, callerAccount(c), name) : undefined;
   if (!found) throw new ApiError("destination_not_found");
   return answer(c, view(found));
 }
@@ -71,7 +71,7 @@ export async function removeDestination(c: AppContext, name: string): Promise<Re
 /** Writes, reads and deletes a small object there, and answers with the outcome of each. */
 export async function testDestination(c: AppContext, name: string): Promise<Response> {
   await readNoBody(c);
-  const found = isName(name) ? await openDestination(c.env, callerAccount(c), name) : null;
+  const found = isName(name) ? await openDestination(c.env, callerAccount(c), name) : undefined;
   if (!found) throw new ApiError("destination_not_found");
   const tried = await tryDestination(found, newId("gateway-test-"), urlRules(c.env, hostName(c)));
   const ok = isGood(tried.write) && isGood(tried.read ?? {}) && isGood(tried.delete ?? {});

@@ -27,7 +27,7 @@ export async function readDeliverTo(
       : { deliverTo: { url: await sealUrl(env, accountId, found.url) }, violations };
   }
   if (destination !== undefined && !known.has(destination))
-    known.set(destination, (await findDestination(env.DB, accountId, destination)) !== null);
+    known.set(destination, (await findDestination(env.DB, accountId, destination)) !== undefined);
   if (destination === undefined || !known.get(destination))
     return { violations: [{ param: "deliver_to.destination", rule: "unknown_destination" }] };
   return { deliverTo: { destination, ...(prefix !== undefined && { prefix }) }, violations: [] };

@@ -46,8 +46,7 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
 }
 
 /** The account in the path, or undefined. */
-export const accountAsked = async (c: ConsoleContext): Promise<Account | undefined> =>
-  (await accountById(c.env.DB, c.req.param("id") ?? "")) ?? undefined;
+export const accountAsked = (c: ConsoleContext): Promise<Account | undefined> => accountById(c.env.DB, c.req.param("id") ?? "");
 
 /** Characters that change the direction of the text after them. */
 const directions = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

@@ -51,7 +51,7 @@ export async function changeAutomatic(c: ConsoleContext, field: (name: string) =
 interface AutomaticProps {
   path: string;
   options: PaymentOptions;
-  set: (TopUp & { taken: number }) | null;
+  set: (TopUp & { taken: number }) | undefined;
   typed: TypedTopUp | undefined;
 }
 
