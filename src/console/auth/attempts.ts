@@ -4,6 +4,8 @@ import { type AttemptRule, countAttempt, forgiveAttempt } from "../../db/attempt
 
 /** Guesses at one user's password, from however many networks. A success is not counted. */
 const guesses: AttemptRule = { window: 3600, max: 30 };
+/** Sessions that a user opens: each is a row for a week, and one of the audit log for more than a year. */
+const sessions: AttemptRule = { window: 3600, max: 100 };
 
 export class Attempts {
   readonly #db: AuthEnv["DB"];
@@ -26,6 +28,11 @@ export class Attempts {
    */
   async countGuess(email: string, browser: string | undefined): Promise<boolean> {
     return (await this.consume(`guess ${browser === undefined ? "" : `${browser} `}${email}`, guesses)).allowed;
+  }
+
+  /** Counts a session of the user, which no success takes back; false if it is one too many. */
+  countSession(userId: string): Promise<boolean> {
+    return countAttempt(this.#db, `sessions ${userId}`, sessions);
   }
 
   /** The attempt succeeded, and does not count against the limits. */

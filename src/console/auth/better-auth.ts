@@ -139,6 +139,7 @@ export function buildAuth(env: AuthEnv, settings: AuthSettings, { waitUntil, att
           // The password may be that of a stranger who signed up with the address.
           before: async (session, context) => {
             if (context?.path === "/sign-in/email" && learned.isUnconfirmed !== false) throw refusal(unconfirmed);
+            if (!(await attempts.countSession(session.userId))) throw new APIError("TOO_MANY_REQUESTS");
             return { data: { ...session, userAgent: session.userAgent?.slice(0, maxAgent) } };
           },
           after: async ({ userId }) => {

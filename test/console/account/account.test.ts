@@ -554,6 +554,16 @@ test("a user whose account is disabled can sign out", async () => {
   expect((await browser.ask("/console/keys")).headers.get("location")).toMatch(/^\/console\/sign-in/);
 });
 
+test("a user opens a hundred sessions an hour: each is a row, and one of the audit log", async () => {
+  const email = await new Browser().signUp();
+  const signIn = async () => (await new Browser().ask("/console/sign-in", { email, password: "correct horse battery" })).status;
+  expect(await signIn()).toBe(303);
+  const counted = "key = (SELECT 'sessions ' || id FROM auth_user WHERE email = ?1)";
+  expect(await env.DB.prepare(`SELECT count FROM auth_rate_limit WHERE ${counted}`).bind(email).first("count")).toBe(2);
+  await env.DB.prepare(`UPDATE auth_rate_limit SET count = 99 WHERE ${counted}`).bind(email).run();
+  expect([await signIn(), await signIn()]).toEqual([303, 429]);
+});
+
 test("the name of a browser is stored short: the audit log keeps it for more than a year", async () => {
   const browser = new Browser();
   const email = await browser.signUp();
