@@ -10,10 +10,13 @@ export class TooMany extends Error {}
 export const countUser = (c: ConsoleContext, userId: string): Promise<void> =>
   count(c.req.method === "POST" && c.req.path !== "/console/playground" ? c.env.FORMS : c.env.PAGES, userId);
 
+/** The network of a client, by which limits count. */
+export const network = (c: ConsoleContext): string => toNetwork(c.req.header("cf-connecting-ip") ?? "unknown");
+
 /** Counts a sign-in, or the look-up of an invitation or link, of a network: whoever sends it needs no session. Once for each request, so that none breaks off halfway. */
 export async function countVisit(c: ConsoleContext): Promise<void> {
   if (c.var.isVisit) return;
-  await count(c.env.VISITS, toNetwork(c.req.header("cf-connecting-ip") ?? "unknown"));
+  await count(c.env.VISITS, network(c));
   c.set("isVisit", true);
 }
 

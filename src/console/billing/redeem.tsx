@@ -4,6 +4,7 @@ import { countAttempt, forgiveAttempt } from "../../db/attempts.ts";
 import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { actor } from "../frame.tsx";
+import { network } from "../request-limits.ts";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import type { PageStatus } from "../page-status.ts";
@@ -17,7 +18,7 @@ export type RedeemOutcome = { amount: number } | { refusal: string; status: Page
 export async function redeem(c: ConsoleContext, typed: string): Promise<RedeemOutcome> {
   const { t } = c.var;
   const { id } = c.var.account;
-  const keys = [`redeem account ${id}`, `redeem network ${c.req.header("cf-connecting-ip") ?? ""}`];
+  const keys = [`redeem account ${id}`, `redeem network ${network(c)}`];
   // One after the other: an attempt that the first refuses does not count for the network.
   for (const key of keys) if (!(await countAttempt(c.env.DB, key, rule))) return { refusal: t("too_many_in_an_hour"), status: 429 };
   const done = await c.env.API.redeemCode(id, typed, actor(c));

@@ -55,6 +55,14 @@ test("after ten wrong codes in an hour even a right one is refused, and it is no
   expect((await browser.ask(`${page}/redeem`, { code })).status).toBe(303);
 });
 
+test("wrong codes of all addresses of a network are counted together", async () => {
+  const [first, second] = [(await person()).browser, (await person()).browser];
+  const tryFrom = async (browser: Browser, host: number) =>
+    (await browser.ask(`${page}/redeem`, { code: "WRONG" }, undefined, { "cf-connecting-ip": `2001:db8:77:1::${host}` })).status;
+  for (let at = 1; at <= 10; at++) expect(await tryFrom(first, at)).toBe(400);
+  expect(await tryFrom(second, 99)).toBe(429);
+});
+
 test("a form from elsewhere, and a visitor who is not signed in, redeem nothing", async () => {
   const { browser } = await person();
   const code = await newCode();
