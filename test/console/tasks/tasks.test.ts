@@ -324,10 +324,10 @@ test("a character is created from a video", async () => {
   const { action, key } = readForm(await browser.read(`/console/tasks/${id}`), "character");
   const refused = await browser.ask(action, { key, start: "1", end: "9" });
   expect(await refused.text()).toMatch(/timestamps: must be at least 1 and at most 3 seconds long.*value="9"/s);
-  const made = await led(await browser.ask(action, { key, start: "1", end: "3.5" }));
+  const made = await led(await browser.ask(action, { key, start: "0.5", end: "1.75" }));
   await finish(account, made);
   const text = await browser.read(`/console/tasks/${made}`);
-  for (const words of ["Amber Fox", "@amber.fox", `href="/console/tasks/${id}"`, "1–3.5 s"]) expect(text).toContain(words);
+  for (const words of ["Amber Fox", "@amber.fox", `href="/console/tasks/${id}"`, "0.5–1.75 s"]) expect(text).toContain(words);
 });
 
 test("cancelling returns the money; cancelling a final task shows a message", async () => {
