@@ -10,26 +10,19 @@ export interface AttemptRule {
   max: number;
 }
 
-/** The age in milliseconds after which rows are deleted; longer than every window. */
-const keptMs = hourMs;
+/** The age in milliseconds after which rows are deleted (`expired.ts`); no window is longer. */
+export const attemptsKeptMs = hourMs;
 
 /** Counts one attempt under a key, in one statement. Returns true if it is allowed; a refused one is not counted. */
 export async function countAttempt(db: D1Database, key: string, { window, max }: AttemptRule): Promise<boolean> {
-  const now = Date.now();
-  const id = crypto.randomUUID();
-  const row = await queryRow<{ id: string; count: number }>(
+  const row = await queryRow<{ id: string }>(
     db,
     `INSERT INTO auth_rate_limit (id, key, count, lastRequest) VALUES (?1, ?2, 1, ?3)
        ON CONFLICT (key) DO UPDATE SET count = CASE WHEN ?3 - lastRequest >= ?4 THEN 1 ELSE count + 1 END, lastRequest = ?3
        WHERE ?3 - lastRequest >= ?4 OR count < ?5
-       RETURNING id, count`,
-    [id, key, now, 1000 * window, max],
+       RETURNING id`,
+    [crypto.randomUUID(), key, Date.now(), 1000 * window, max],
   );
-  // A known key whose window has ended: also deletes expired rows of other keys, more than its attempts add.
-  if (row && row.id !== id && row.count === 1)
-    await execute(db, "DELETE FROM auth_rate_limit WHERE id IN (SELECT id FROM auth_rate_limit WHERE lastRequest < ?1 LIMIT 100)", [
-      now - keptMs,
-    ]);
   return row !== undefined;
 }
 
