@@ -1,5 +1,6 @@
 /** Fingerprints of the files that tasks made: SHA-256, and what may be said about the file without naming its account. */
 
+import { hexDigest } from "../base/file-id.ts";
 import { execute, queryRow } from "./query.ts";
 
 /** Who signed the manifest of a file: its maker, or the gateway. `none`: it has no manifest. */
@@ -40,15 +41,7 @@ const isSha256 = (digest: string) => /^[\w-]{43}$/.test(digest);
  * every settled entry of the account.
  */
 export const toFingerprintRows = (kind: string, { at, files }: Made): (string | number)[][] =>
-  files
-    .filter(({ digest }) => isSha256(digest))
-    .map(({ digest, type, credentials }) => [
-      Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toHex(),
-      kind,
-      type,
-      credentials,
-      at,
-    ]);
+  files.filter(({ digest }) => isSha256(digest)).map(({ digest, type, credentials }) => [hexDigest(digest), kind, type, credentials, at]);
 
 /** The fingerprint with this SHA-256 (hexadecimal), from the nearest replica; undefined if no file with these bytes is known. */
 export const readFingerprint = (db: D1Database, sha256: string): Promise<Fingerprint | undefined> =>

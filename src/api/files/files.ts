@@ -1,7 +1,7 @@
 /** `/v1/files`: the account's own files, which bodies can name in place of URLs. */
 
 import { endFile, fileById, listFiles as listStored, type StoredFile } from "../../db/files.ts";
-import { fileDigest } from "../../base/file-id.ts";
+import { fileDigest, hexDigest } from "../../base/file-id.ts";
 import { ApiError } from "../../base/errors.ts";
 import { removeExpiredFiles } from "../../storage/files.ts";
 import { alert } from "../../base/log.ts";
@@ -99,7 +99,7 @@ const view = (c: AppContext, { id, type, bytes, name, createdAt, expiresAt }: St
   object: "file",
   type,
   bytes,
-  sha256: Uint8Array.fromBase64(fileDigest(id)!, { alphabet: "base64url" }).toHex(),
+  sha256: hexDigest(fileDigest(id)!),
   created_at: toSeconds(createdAt),
   expires_at: toSeconds(expiresAt),
   // OpenAI's paths show it.

@@ -3,7 +3,7 @@
 import { ApiError } from "../../base/errors.ts";
 import { type Caller, isOthers } from "../../db/callers.ts";
 import { sha256Hex, toObjectId } from "../../base/ids.ts";
-import { fileDigest } from "../../base/file-id.ts";
+import { fileDigest, hexDigest } from "../../base/file-id.ts";
 import type { LargeBody } from "../request/large-body.ts";
 import { checkKey } from "../request/options.ts";
 import { decodeImage } from "../../media/base64-image.ts";
@@ -74,7 +74,7 @@ async function fingerprint(path: string, { body, images }: LargeBody): Promise<s
 export function withDigests(value: unknown): unknown {
   if (typeof value === "string") {
     const digest = fileDigest(value.trim());
-    return digest === undefined ? value : Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toHex();
+    return digest === undefined ? value : hexDigest(digest);
   }
   if (Array.isArray(value)) return value.map(withDigests);
   if (typeof value !== "object" || value === null) return value;

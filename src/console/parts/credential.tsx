@@ -1,5 +1,6 @@
 /** The badge of a file that carries a credential: who signed it, and a card that says what that means. */
 
+import { hexDigest } from "../../base/file-id.ts";
 import type { Asset } from "../../storage/assets.ts";
 import type { TaskData } from "../answers.ts";
 import { taskImages, taskVideo } from "../answers.ts";
@@ -33,7 +34,7 @@ interface Badge {
 export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
   const { t } = useAround();
   if (of === undefined || of === "none") return null;
-  const digest = asset && Uint8Array.fromBase64(asset.digest, { alphabet: "base64url" }).toHex();
+  const digest = asset && hexDigest(asset.digest);
   return (
     <>
       <button class="cred on" type="button" popovertarget={id}>

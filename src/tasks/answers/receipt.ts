@@ -1,5 +1,6 @@
 /** The receipt of a final task: the request, its cost and its outcome. Contains no provider's name. */
 
+import { hexDigest } from "../../base/file-id.ts";
 import { toUnits } from "../../db/ledger.ts";
 import type { FinalTask, Task } from "../record.ts";
 import { listAssets } from "./views.ts";
@@ -36,7 +37,7 @@ export function toReceipt(task: FinalTask) {
       name: key.slice(key.lastIndexOf("/") + 1),
       type,
       bytes,
-      sha256: Uint8Array.fromBase64(digest, { alphabet: "base64url" }).toHex(),
+      sha256: hexDigest(digest),
       ...(credentials && { credentials }),
     })),
   };

@@ -1,5 +1,6 @@
 /** Delivers the files of a completed task to its caller's bucket: one attempt, which owns no state and may crash at any point. */
 
+import { hexDigest } from "../../base/file-id.ts";
 import { logFields } from "../log-fields.ts";
 import type { CompletedTask, DeliveredFile, DeliveryFault, DeliveryReport } from "../record.ts";
 import { attemptMs, filesLeft } from "../transitions/delivery.ts";
@@ -88,7 +89,7 @@ async function deliverFile(
   until: number,
   env: Env,
 ): Promise<{ status: number; file: DeliveredFile }> {
-  const sha256 = Uint8Array.fromBase64(asset.digest, { alphabet: "base64url" }).toHex();
+  const sha256 = hexDigest(asset.digest);
   const rules = urlRules(env, task.submission.host);
   const request = (method: BucketRequest["method"]): BucketRequest => ({ ...rules, method, headers: {}, timeoutMs: until - Date.now() });
   const put = (): BucketRequest => ({
