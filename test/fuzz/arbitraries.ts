@@ -55,9 +55,9 @@ const readPrompt = (maximum: number) =>
     )
     .map((some) => (some.trim() === "" ? "a quiet street" : some));
 
-/** A range in seconds from microseconds, as decimal text. */
+/** A range within the two seconds of the sandbox's videos, from microseconds, as decimal text. */
 const timestamps = fc
-  .tuple(fc.nat(999_996_000_000), fc.integer({ min: 1_000_000, max: 3_000_000 }), fc.constantFrom("", " ", "\t"))
+  .tuple(fc.nat(500_000), fc.integer({ min: 1_000_000, max: 1_500_000 }), fc.constantFrom("", " ", "\t"))
   .map(([start, length, space]) => `${space}${start / 1e6}${space},${space}${((start + length) / 1e6).toFixed(6)}${space}`);
 
 const imageUrl = fc.constantFrom(

@@ -312,7 +312,7 @@ test("disabled, switched off and erased accounts pay nothing", async () => {
   await asAdmin(`/accounts/${erased.id}`, { method: "DELETE" });
   await runs(shop, 2);
   expect(charges(shop)).toBe(0);
-  expect([await state(off), await state(erased)]).toEqual([null, null]);
+  expect([await state(off), await state(erased)]).toEqual([undefined, undefined]);
 });
 
 test("top-up that was switched off takes nothing after a restore: not before the operator's decision, and not after a replay", async () => {
@@ -327,13 +327,13 @@ test("top-up that was switched off takes nothing after a restore: not before the
   later();
   await wakeWallet(account);
   await restore(backup);
-  expect(await state(account)).not.toBeNull();
+  expect(await state(account)).toBeDefined();
   await runs(shop, 3);
   expect([charges(shop), (await asAdmin(`/accounts/${account.id}`)).body.restored]).toEqual([0, true]);
   const { body } = await asAdmin(`/reconcile?account=${account.id}&restored=replay`, { method: "POST" });
   expect(body.restored).toMatchObject([{ state: "replayed", changes: [{ change: "top_up" }] }]);
   await runs(shop, 2);
-  expect([charges(shop), await state(account)]).toEqual([0, null]);
+  expect([charges(shop), await state(account)]).toEqual([0, undefined]);
 });
 
 test.each(["paid", "declined"])(
