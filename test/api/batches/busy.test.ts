@@ -1,5 +1,7 @@
 /** Images of batches whose makers are busy: they wait without a charge or a failure, as their batch's chats do. Contract 16. */
 
+// An account of a maker that is refused stays aside in later times.
+import "../../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";

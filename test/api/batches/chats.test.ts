@@ -1,5 +1,7 @@
 /** Batches of chats: their answers and prices, and crashes at each step between the hold and the settlement. Contract 16. */
 
+// An account of a maker that is refused stays aside in later times.
+import "../../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
