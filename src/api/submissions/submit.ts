@@ -156,12 +156,15 @@ async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ rep
   return { ...(await toSubmission(env, c.executionCtx, request, fields)), claim };
 }
 
+/** The most names in an answer's header: clients refuse an answer with long headers, and its task would be lost for them. */
+const maxDropped = 20;
+
 async function checkFields(c: AppContext, request: SubmissionRequest): Promise<Fields> {
   const fields = await readFields(c.env, request);
   c.set("model", fields.model.id);
   announceEnd(c, fields.model);
   // An own input has none.
-  if (!fields.model.own) c.set("dropped", ignoredFields(request.read.body, fields.output).join(", "));
+  if (!fields.model.own) c.set("dropped", ignoredFields(request.read.body, fields.output).slice(0, maxDropped).join(", "));
   return fields;
 }
 

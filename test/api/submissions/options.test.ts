@@ -65,6 +65,9 @@ test("fields that have no effect are named in a header, also of a dry run and an
       expect(status, JSON.stringify(told)).toBe(200);
       expect(headers.get("x-dropped-params"), to).toBe(names);
     }
+  const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`${"x".repeat(56)}${at}`, 1]));
+  const short = await call(images, { key: account.key, body: image(many) });
+  expect([short.status, short.headers.get("x-dropped-params")?.split(", ").length]).toEqual([200, 20]);
   const refused = await call(images, { key: account.key, body: image({ seed: 1, n: 9 }) });
   expect([refused.status, refused.headers.get("x-dropped-params")]).toEqual([400, null]);
 });
