@@ -1,5 +1,7 @@
 /** Encodes CBOR (RFC 8949) in definite lengths, the shortest heads, and the given order of keys: what manifests and their signatures consist of. */
 
+import { concat } from "../media/concat.ts";
+
 /** A tagged value: 0 is a date and time as text, 18 a COSE signature. */
 export class Tagged {
   readonly tag: number;
@@ -20,17 +22,6 @@ export function encodeCbor(value: Cbor): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   write(value, parts);
   return concat(parts);
-}
-
-/** The bytes of the parts, one after the other. */
-export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 function write(value: Cbor, to: Uint8Array[]): void {

@@ -1,6 +1,7 @@
 /** Writes JUMBF boxes (ISO/IEC 19566-5) of the kinds that a C2PA manifest store consists of. */
 
-import { type Cbor, concat, encodeCbor } from "./cbor.ts";
+import { concat } from "../media/concat.ts";
+import { type Cbor, encodeCbor } from "./cbor.ts";
 
 /** The first four letters of a box's type; the rest is the same for all (C2PA 2.2, 11.1.4). */
 type Kind = "c2pa" | "c2ma" | "c2as" | "c2cl" | "c2cs" | "cbor";

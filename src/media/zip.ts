@@ -1,5 +1,6 @@
 /** Stored files as one ZIP archive, written while it is sent: images and videos are compressed already, so nothing is compressed again. */
 
+import { concat } from "./concat.ts";
 import { largeReads } from "./large-reads.ts";
 
 export interface ZipEntry {
@@ -66,22 +67,10 @@ function toTime(at: number): Field[] {
 /** Parts of the directory that are sent together. */
 const partsAtOnce = 1_000;
 
-function join(parts: Uint8Array[]): Uint8Array {
-  const [first = new Uint8Array()] = parts;
-  if (parts.length < 2) return first;
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
 async function writeArchive(entries: Entries, send: Send): Promise<void> {
   let place = 0;
   const write = async (...parts: Uint8Array[]) => {
-    const bytes = join(parts);
+    const bytes = parts.length === 1 ? parts[0]! : concat(parts);
     place += bytes.length;
     await send(bytes);
   };
