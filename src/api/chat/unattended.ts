@@ -2,6 +2,7 @@
 
 import { chatDeadlineMs } from "../../catalog/chat-tokens.ts";
 import type { ApiError } from "../../base/errors.ts";
+import { ProviderError } from "../../providers/provider-error.ts";
 import type { BookedAttempt } from "../../db/settled-sums.ts";
 import type { Usage } from "./answer.ts";
 import { chatMemory } from "../request/large-body.ts";
@@ -12,8 +13,8 @@ import { type Chat, readWhole } from "./relay.ts";
 import { type Asker, askRoutes, toChatError } from "./routes.ts";
 
 interface EndedChat {
-  /** The completion, or the caller's error. */
-  result: { answer: object; error?: never } | { error: ApiError; answer?: never };
+  /** The completion, or the caller's error, with the maker's fault that led to it. */
+  result: { answer: object; error?: never; fault?: never } | { error: ApiError; fault: ProviderError | undefined; answer?: never };
   /** Millionths; with an error what was generated before it. */
   charged: number;
   outcome: "completed" | "provider_error";
@@ -50,6 +51,7 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
     };
     return end({ answer: await withFilesInMemory(chatMemory(asker.accountId, chatDeadlineMs), asker.files, ask) });
   } catch (error) {
-    return end({ error: toChatError(error, asker.requestId, given) });
+    const fault = error instanceof ProviderError ? error : undefined;
+    return end({ error: toChatError(error, asker.requestId, given), fault });
   }
 }
