@@ -22,7 +22,7 @@ interface Words {
 /** Writes an e-mail with the messages of one language; `amount` writes millionths in it. */
 type Write = (t: Translate, amount: (millionths: number) => string) => Words;
 
-/** The e-mail for a person. The link stands alone as the last paragraph, which becomes the button; without `base` there is none. */
+/** The e-mail for a person. Its last paragraph is the link alone, which is shown as a button; without `base` there is no link. */
 export function toLetter(env: ConsoleEnv, base: string | undefined, { email, name, language: latest }: Recipient, write: Write): Email {
   const language = chooseLanguage(latest ?? undefined, undefined);
   const t = translator(language);

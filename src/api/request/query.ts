@@ -31,7 +31,7 @@ export function toSpan({ from, to }: { from?: number | undefined; to?: number | 
   const last = to ?? Math.floor(Date.now() / dayMs) * dayMs;
   const first = from ?? last - (defaultDays - 1) * dayMs;
   const isTooLong = last - first >= maxDays * dayMs;
-  // A caller who gave only `from` is told about that.
+  // Without `to`, only `from` can be wrong.
   if (to === undefined && (last < first || isTooLong)) {
     const [minimum, maximum] = [toDate(last - (maxDays - 1) * dayMs), toDate(last)];
     throw invalid("from", "not_between", { min: minimum, max: maximum }, { minimum, maximum });
