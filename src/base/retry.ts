@@ -1,16 +1,40 @@
 /** Retries an RPC to one of our Durable Objects, which can fail while the object is relocated. */
 
-import { alert } from "./log.ts";
+import { alert, type LogFields } from "./log.ts";
 
-/** Returns the call's answer, or throws its last error. The call must be safe to repeat and make a new stub each time. */
-export async function retry<T>(unit: string, task: string, call: () => Promise<T>, maxAttempts = 3): Promise<T> {
+/** What the platform says of a failed call (https://developers.cloudflare.com/durable-objects/best-practices/error-handling/). */
+interface Fault {
+  /** The object has too many calls: another one would give it more. */
+  overloaded?: boolean;
+  /** The object's own code threw it. */
+  remote?: boolean;
+}
+
+/**
+ * Returns the call's answer, or throws its last error. The call must be safe to repeat, and makes a new stub each time. `of` is what the log
+ * names: a task's id, or an account.
+ */
+export async function retry<T>(
+  unit: string,
+  of: string | Pick<LogFields, "account">,
+  call: () => Promise<T>,
+  maxAttempts = 3,
+  mayPass = ({ overloaded }: Fault) => !overloaded,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call();
     } catch (error) {
-      if (attempt === maxAttempts) throw error;
-      alert(unit, { task, attempt, outcome: "retry" }, error);
+      if (attempt === maxAttempts || !mayPass(error as Fault)) throw error;
+      alert(unit, { ...(typeof of === "string" ? { task: of } : of), attempt, outcome: "retry" }, error);
       await scheduler.wait(100 * attempt);
     }
   }
 }
+
+/**
+ * The same for a caller who waits for the answer: a call that broke because its object restarted, as each one does when a release is deployed,
+ * is made again. A fault of the object's own code is thrown at once.
+ */
+export const retryRestart = <T>(unit: string, of: string | Pick<LogFields, "account">, call: () => Promise<T>): Promise<T> =>
+  retry(unit, of, call, 3, ({ overloaded, remote }) => !overloaded && !remote);

@@ -2,7 +2,7 @@
 
 import { inLanes } from "../base/concurrency.ts";
 import { alert } from "../base/log.ts";
-import { retry } from "../base/retry.ts";
+import { retry, retryRestart } from "../base/retry.ts";
 import { sendSettlement, type Settlement } from "./late-settlements.ts";
 import type { WalletView } from "./limits.ts";
 
@@ -58,7 +58,8 @@ export async function settleGathered(env: Env, accountId: string): Promise<boole
   batches.delete(accountId);
   const wallet = () => env.WALLETS.getByName(accountId);
   const together = async (): Promise<boolean[]> => wallet().chats(settlements);
-  const isSettled = await retry("settle", settlements[0].charge.taskId, together, settleAttempts).catch(() => []);
+  // Also if the wallet has too many calls: after the pauses it has fewer, and a call for each chat would be more of them.
+  const isSettled = await retry("settle", settlements[0].charge.taskId, together, settleAttempts, () => true).catch(() => []);
   await inLanes(
     settlements.filter((_, at) => !isSettled[at]),
     async (settlement) => {
@@ -100,5 +101,5 @@ export async function readBalances(
   keyIds?: string[],
 ): Promise<Record<string, WalletView>> {
   await settleAnswered(env, ctx, accountId);
-  return env.WALLETS.getByName(accountId).balances(keyIds);
+  return retryRestart("balance", { account: accountId }, async () => env.WALLETS.getByName(accountId).balances(keyIds));
 }

@@ -5,6 +5,7 @@ import { lifeTimes } from "../../config.ts";
 import { deliveryEndedAt, isOfDelivery } from "../../db/delivery-events.ts";
 import { listEndedTasks, settledAt } from "../../db/ledger-reports.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { toSeconds } from "../../base/times.ts";
 import { eventTaskId, eventType, toEventId } from "../../tasks/answers/event.ts";
 import { answer } from "../request/answer.ts";
@@ -19,7 +20,7 @@ export async function listEvents(c: AppContext): Promise<Response> {
   const { limit, after, wait: seconds = 0 } = readQuery(c, eventsQuery);
   const { accountId } = c.get("caller");
   const { DB, OPERATIONS, TASKS, WALLETS } = c.env;
-  const write = () => WALLETS.getByName(accountId).writeEnded();
+  const write = () => retryRestart("list", { account: accountId }, async () => WALLETS.getByName(accountId).writeEnded());
   let written = await write();
   let place: number | undefined;
   await requireRow(after, async (id) => {

@@ -5,6 +5,7 @@ import { balanceUnit } from "../../config.ts";
 import { toUnits } from "../../db/ledger.ts";
 import { type Column, readUsage, type Span, type Used } from "../../db/usage.ts";
 import { ApiError, invalid } from "../../base/errors.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { toDate } from "../../base/times.ts";
 import { referencedUsage } from "../../storage/archived-usage.ts";
 import { settleAnswered } from "../../wallet/settlements.ts";
@@ -28,7 +29,7 @@ export async function showUsage(c: AppContext): Promise<Response> {
   if (group === "reference" || format === "focus") await countRequest(c, "submission");
   // The balance shows a charge at once, so its usage must show it too.
   await settleAnswered(c.env, c.executionCtx, accountId);
-  await c.env.WALLETS.getByName(accountId).writeEnded();
+  await retryRestart("list", { account: accountId }, async () => c.env.WALLETS.getByName(accountId).writeEnded());
   if (format === "json") {
     const data = (await read(c.env, accountId, span, group, [], ownWallets)).map((used) => toRow(group, used));
     return answer(c, { object: "list", data });

@@ -5,7 +5,7 @@ import { type Caller, findCallerByHash } from "../../db/callers.ts";
 import { ApiError } from "../../base/errors.ts";
 import { sha256Hex, toTokenObjectId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
-import { retry } from "../../base/retry.ts";
+import { retry, retryRestart } from "../../base/retry.ts";
 import { isDryRun } from "./options.ts";
 
 export const isClientToken = (token: string) => token.startsWith("st-");
@@ -17,7 +17,8 @@ export const isClientToken = (token: string) => token.startsWith("st-");
 export async function openClientToken(c: AppContext, token: string): Promise<Caller | undefined> {
   const { TOKENS } = c.env;
   const id = toTokenObjectId(TOKENS, token);
-  const terms = id && (await TOKENS.get(id).open(await sha256Hex(token)));
+  const hash = id && (await sha256Hex(token));
+  const terms = hash && (await retryRestart("token", id.toString(), () => TOKENS.get(id).open(hash)));
   const caller = terms && (await findCallerByHash(c.env, terms.keyHash));
   if (!caller) return undefined;
   if (terms.origin !== undefined) {

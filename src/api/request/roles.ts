@@ -2,6 +2,7 @@
 
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { isOthers } from "../../db/callers.ts";
 import type { AppContext, Handle } from "./context.ts";
 
@@ -18,7 +19,7 @@ export const managed =
 export async function isOwnTask(c: AppContext, taskId: string): Promise<boolean> {
   const caller = c.get("caller");
   const id = caller.ownWallets && toObjectId(c.env.TASKS, taskId);
-  const task = id && (await c.env.TASKS.get(id).read(caller.accountId));
+  const task = id && (await retryRestart("read", taskId, async () => c.env.TASKS.get(id).read(caller.accountId)));
   return !task || !isOthers(caller, task.submission.keyId);
 }
 

@@ -3,6 +3,7 @@
 import { ApiError } from "../../base/errors.ts";
 import { type Caller, isOthers } from "../../db/callers.ts";
 import { sha256Hex, toObjectId } from "../../base/ids.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { fileDigest, hexDigest } from "../../base/file-id.ts";
 import type { LargeBody } from "../request/large-body.ts";
 import { checkKey } from "../request/options.ts";
@@ -34,10 +35,10 @@ export async function toClaim({
 
 /** The task that the key was used for, or undefined if it was not. Throws if it was used for another request, or for a task that the member may not see. */
 export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, caller: Caller): Promise<Task | undefined> {
-  const earlier = await CLAIMS.getByName(claim.name).find(claim.fingerprint);
+  const earlier = await retryRestart("claim", claim.name, async () => CLAIMS.getByName(claim.name).find(claim.fingerprint));
   if (earlier === "conflict") throw new ApiError("idempotency_conflict");
   const id = earlier && toObjectId(TASKS, earlier.taskId);
-  const task = (id && (await TASKS.get(id).read(caller.accountId))) ?? undefined;
+  const task = (id && (await retryRestart("read", earlier.taskId, async () => TASKS.get(id).read(caller.accountId)))) ?? undefined;
   if (task && isOthers(caller, task.submission.keyId)) throw new ApiError("idempotency_conflict");
   return task;
 }

@@ -10,6 +10,7 @@ import { liveCatalog } from "../../current-catalog.ts";
 import { listTasks, type Place, readPlace, type TaskPage } from "../../db/ledger-reports.ts";
 import { listReferenced, readReferencedPlace } from "../../db/references.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { withoutOthers, withTasks } from "../../wallet/unwritten.ts";
 import { answer } from "../request/answer.ts";
 import { isOpenAi } from "../request/origin.ts";
@@ -92,7 +93,7 @@ interface Examined {
 async function* readRows(c: AppContext, { limit, after, status, reference }: Query, filters: Filters): AsyncGenerator<Examined> {
   const { accountId } = c.get("caller");
   // Ask the wallet before D1: a task that is written in between is in both, and is listed once.
-  const unwritten = await c.env.WALLETS.getByName(accountId).unwritten();
+  const unwritten = await retryRestart("list", { account: accountId }, async () => c.env.WALLETS.getByName(accountId).unwritten());
   let cursor: Place | undefined;
   await requireRow(after, async (id) => {
     const isAt = (entry: (typeof unwritten)[number]) => entry.taskId === id && entry.kind !== "chat" && reference === undefined;

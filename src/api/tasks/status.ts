@@ -5,6 +5,7 @@ import { type AppContext, assetBase, type Handle, hasQuery } from "../request/co
 import { BoundedCache } from "../../base/bounded-cache.ts";
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { retryRestart } from "../../base/retry.ts";
 import type { Answer, Question, ViewName } from "../../tasks/answers/status.ts";
 import { maySee } from "../request/client-tokens.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
@@ -42,7 +43,7 @@ async function askAnyTask(c: AppContext, taskId: string, view: ViewName): Promis
   const kept = finals.get(key);
   if (kept?.keptUntil !== undefined && kept.keptUntil > Date.now()) return kept;
   const id = toObjectId(c.env.TASKS, taskId);
-  const answer = id && (await c.env.TASKS.get(id).status(question));
+  const answer = id && (await retryRestart("status", taskId, async () => c.env.TASKS.get(id).status(question)));
   if (!answer) return undefined;
   if (answer.keptUntil !== undefined) finals.set(key, answer, answer.text.length);
   return answer;

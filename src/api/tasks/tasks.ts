@@ -3,6 +3,7 @@
 import type { AppContext } from "../request/context.ts";
 import { ApiError } from "../../base/errors.ts";
 import { toObjectId } from "../../base/ids.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { maySee } from "../request/client-tokens.ts";
 import { readNoBody } from "../request/body.ts";
 import { answer, respond } from "../request/answer.ts";
@@ -10,10 +11,10 @@ import { forgetAnswers, readQuestion } from "./status.ts";
 
 type Stub = ReturnType<Env["TASKS"]["get"]>;
 
-/** What a task's object answers. Throws 404 for an id that was never issued, and for a task that the caller does not have. */
+/** What a task's object answers; what is asked must be safe to repeat. Throws 404 for an id that was never issued, and for a task that the caller does not have. */
 export async function askObject<T>(c: AppContext, taskId: string, ask: (task: Stub) => Promise<T | null>): Promise<T> {
   const id = maySee(c.get("caller"), taskId) ? toObjectId(c.env.TASKS, taskId) : undefined;
-  const answered = id && (await ask(c.env.TASKS.get(id)));
+  const answered = id && (await retryRestart("task", taskId, () => ask(c.env.TASKS.get(id))));
   if (!answered) throw new ApiError("task_not_found");
   c.set("task", taskId);
   return answered;

@@ -4,7 +4,7 @@ import { exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { taskAnswer } from "../../../src/api/schema/tasks.ts";
 import { conform } from "../../support/conform.ts";
-import { bindings, failOnce, spyOn } from "../../support/faults.ts";
+import { bindings, loseTheObject, spyOn } from "../../support/faults.ts";
 import { type Account, call, complete, deliver, holdTime, newAccount, pass, script, submit, unique } from "../../support/gateway.ts";
 
 holdTime();
@@ -179,7 +179,7 @@ test("the object is polled only while the client reads, and an object that does 
   await scheduler.wait(0);
   expect(waits.length).toBeLessThanOrEqual(before + 1);
   const broken = await open(account, id);
-  failOnce(bindings.namespace(), "get");
+  loseTheObject();
   expect((await all(broken)).map(({ event }) => event)).toEqual([undefined, "task"]);
 });
 

@@ -1,0 +1,79 @@
+/** An object that restarts during a call, as every object does when a release is deployed: callers do not notice it. */
+
+import { expect, test, vi } from "vitest";
+import { call, complete, holdTime, image, newAccount, submit } from "../../support/gateway.ts";
+import { bindings } from "../../support/faults.ts";
+import { ClaimObject } from "../../../src/tasks/object/claim-object.ts";
+import { TaskObject } from "../../../src/tasks/object/task-object.ts";
+import { TokenObject } from "../../../src/tasks/object/token-object.ts";
+import { WalletObject } from "../../../src/wallet/object.ts";
+
+holdTime();
+
+const images = "/v1/images/generations";
+/** The next call of a method of these objects never ends: the object restarts. */
+function restartAt({ prototype }: { prototype: unknown }, method: string): void {
+  vi.spyOn(prototype as Record<string, () => unknown>, method).mockImplementationOnce(function (this: unknown) {
+    (this as { ctx: DurableObjectState }).ctx.abort("restart");
+    return new Promise(() => undefined);
+  });
+}
+
+test.each([
+  ["a receipt", "receipt", "/receipt", "GET"],
+  ["the state of a callback", "read", "/callback", "GET"],
+  ["a deletion", "remove", "", "DELETE"],
+] as const)("%s", async (_, method, path, verb) => {
+  const account = await newAccount();
+  const id = await complete(account, images, image());
+  restartAt(TaskObject, method);
+  expect((await call(`/v1/tasks/${id}${path}`, { key: account.key, method: verb })).status).toBeLessThan(300);
+});
+
+test.each([
+  ["a status query", "status", "", "GET"],
+  ["a cancellation", "cancel", "/cancel", "POST"],
+] as const)("%s", async (_, method, path, verb) => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  restartAt(TaskObject, method);
+  expect((await call(`/v1/tasks/${id}${path}`, { key: account.key, method: verb })).status).toBe(200);
+});
+
+test.each([
+  ["the balance", "balances", "/v1/balance"],
+  ["the list of tasks", "unwritten", "/v1/tasks"],
+  ["the events", "writeEnded", "/v1/events"],
+  ["the usage", "writeEnded", "/v1/usage"],
+] as const)("%s", async (_, method, path) => {
+  const account = await newAccount();
+  await complete(account, images, image());
+  restartAt(WalletObject, method);
+  expect((await call(path, { key: account.key })).status).toBe(200);
+});
+
+test("a client token", async () => {
+  const account = await newAccount();
+  const { token } = (await call("/v1/tokens", { key: account.key, body: { tasks: 1, max_cost: 1, expires_in: 60 } })).body;
+  restartAt(TokenObject, "open");
+  expect((await call(images, { key: token, body: image() })).status).toBe(200);
+});
+
+test.each([
+  ["the claim", ClaimObject, "find"],
+  ["the task", TaskObject, "read"],
+] as const)("a repeated submission, at %s of its key", async (_, object, method) => {
+  const account = await newAccount();
+  const sent = { key: account.key, body: image(), headers: { "idempotency-key": "order-1" } };
+  const { body } = await call(images, sent);
+  restartAt(object, method);
+  expect((await call(images, sent)).body.id).toBe(body.id);
+});
+
+test("an object that has too many calls is not called again", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  const overloaded = async () => Promise.reject(Object.assign(new Error("too many calls"), { overloaded: true }));
+  vi.spyOn(bindings.namespace(), "get").mockReturnValueOnce({ status: overloaded } as never);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(503);
+});
