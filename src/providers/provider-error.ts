@@ -87,6 +87,10 @@ export class ProviderError extends Error implements Properties {
   get account(): boolean {
     return kinds[this.kind].account;
   }
+  /** The operator can correct it: the account at this provider, or the model of a route. Until then every such request fails. */
+  get waitsForOperator(): boolean {
+    return this.account || this.kind === "model";
+  }
   get contentPolicy(): boolean {
     return kinds[this.kind].contentPolicy;
   }

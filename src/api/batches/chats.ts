@@ -100,12 +100,11 @@ export class BatchChats {
     const { result, charged, outcome, attempts } = await askUnattended(asker, charge.taskId, chat);
     if (!this.#store.batch || this.#store.hasLine(n)) return undefined;
     const { held } = chat;
-    const { answer, error, fault } = result;
+    const { answer, error } = result;
     const ended = { n, charge, held, charged, outcome, attempts };
     // Makers that bill failures would bill each repetition.
     const isFree = charged === 0 && attempts.every(({ cost }) => cost === 0);
-    const isRefused = error?.code === "unavailable" || (fault?.account && fault.nothingAccepted);
-    if (isRefused && isFree && mayRepeat(1000 * (error?.retryAfter ?? 0))) {
+    if (error && result.isRefused && isFree && mayRepeat(1000 * (error.retryAfter ?? 0))) {
       this.#store.putChat({ ...ended, outcome: "refused" });
       // Counted until it is released; then the line has another id.
       await this.settle((one) => one.charge.taskId === charge.taskId);
@@ -117,7 +116,7 @@ export class BatchChats {
     const shown = terms.openAi && { openai: line.openAi };
     const text = JSON.stringify({ custom_id: line.customId, status, ...found, cost, ...shown });
     this.#store.endChat({ n, status, charged, result: text }, ended);
-    return { status, charged, isUnknown: fault?.nothingAccepted === false && outcome !== "completed" };
+    return { status, charged, isUnknown: error !== undefined && result.isUnknown && outcome !== "completed" };
   }
 
   /** Settles the chats that `isMeant` selects. Repeating is safe. Throws if a wallet does not answer. */

@@ -95,6 +95,11 @@ export class OpenLines {
     if (n < last) queue.sort((a, b) => a - b);
   }
 
+  /** The line begins again after the others of its kind: its makers may refuse it alone. */
+  putLast({ n, kind }: NextLine): void {
+    this.#queue(kind).push(n);
+  }
+
   /** The line has ended and is stored. */
   end(n: number, status: "completed" | "failed", charged: number): void {
     this.open.delete(n);

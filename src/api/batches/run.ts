@@ -351,7 +351,7 @@ export class BatchRun {
     if (!end) return;
     if (end === "again") {
       lines.open.delete(n);
-      return lines.putBack(next);
+      return lines.putLast(next);
     }
     this.waits.lineEnded(kind, end.isUnknown);
     lines.end(n, end.status, end.charged);
@@ -407,7 +407,7 @@ export class BatchRun {
     if (isBusy && stop === undefined && this.waits.lineRefused(kind, 0)) {
       lines.open.delete(n);
       this.#store.reassign(n, this.#newTaskId());
-      return lines.putBack({ n, kind });
+      return lines.putLast({ n, kind });
     }
     if (isBusy) return void this.#refuse(lines, n, stop ? toStopError(stop, terms) : toLineError(new ApiError("unavailable"), terms));
     this.waits.lineEnded(kind, isUnknown);

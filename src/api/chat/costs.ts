@@ -3,6 +3,7 @@
 import { attemptCost } from "../../catalog/costs.ts";
 import type { Route } from "../../catalog/models.ts";
 import { attemptName, type BookedAttempt } from "../../db/settled-sums.ts";
+import { ProviderError } from "../../providers/provider-error.ts";
 import type { Usage } from "./answer.ts";
 
 /** A route as far as its cost goes. */
@@ -15,6 +16,8 @@ export class ChatCosts {
   readonly #attempts: BookedAttempt[] = [];
   readonly #promptTokens: number;
   #answering: Billing | undefined;
+  /** True once a route may have accepted the chat without answering it. */
+  isUnknown = false;
 
   /** `promptTokens`: an upper bound, which counts for a failure that is billed. */
   constructor(promptTokens: number) {
@@ -25,7 +28,8 @@ export class ChatCosts {
   #failed = (route: Billing) => (route.bills_failures ? toCost(route, { promptTokens: this.#promptTokens, completionTokens: 0 }) : 0);
 
   /** The route has failed or refused the chat before an answer. */
-  failed(route: Billing): void {
+  failed(route: Billing, fault: unknown): void {
+    if (fault instanceof ProviderError && !fault.nothingAccepted) this.isUnknown = true;
     this.#attempts.push({ route: this.#name(route), cost: this.#failed(route) });
   }
 

@@ -114,7 +114,7 @@ export async function askRoutes(
       if (counted) background.waitUntil(counted);
       return { response, dropped };
     } catch (error) {
-      chat.costs.failed(route);
+      chat.costs.failed(route, error);
       const { malformed, contentPolicy = false } = error instanceof ProviderError ? error : {};
       if (malformed || contentPolicy) logStep(env, "dispatch", line("refused"));
       else {

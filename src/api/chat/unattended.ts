@@ -13,8 +13,8 @@ import { type Chat, readWhole } from "./relay.ts";
 import { type Asker, askRoutes, toChatError } from "./routes.ts";
 
 interface EndedChat {
-  /** The completion, or the caller's error, with the maker's fault that led to it. */
-  result: { answer: object; error?: never; fault?: never } | { error: ApiError; fault: ProviderError | undefined; answer?: never };
+  /** The completion, or the caller's error. `isUnknown`: a maker may have accepted the chat; `isRefused`: none has, and one may take it later. */
+  result: { answer: object; error?: never } | { error: ApiError; isUnknown: boolean; isRefused: boolean; answer?: never };
   /** Millionths; with an error what was generated before it. */
   charged: number;
   outcome: "completed" | "provider_error";
@@ -52,6 +52,12 @@ export async function askUnattended(asker: Asker, id: string, order: ChatOrder):
     return end({ answer: await withFilesInMemory(chatMemory(asker.accountId, chatDeadlineMs), asker.files, ask) });
   } catch (error) {
     const fault = error instanceof ProviderError ? error : undefined;
-    return end({ error: toChatError(error, asker.requestId, given), fault });
+    const isUnknown = costs.isUnknown || fault?.nothingAccepted === false;
+    const refusal = toChatError(error, asker.requestId, given);
+    return end({
+      error: refusal,
+      isUnknown,
+      isRefused: !isUnknown && (refusal.code === "unavailable" || fault?.waitsForOperator === true),
+    });
   }
 }

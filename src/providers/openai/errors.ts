@@ -2,7 +2,7 @@
 
 import { contentCodes, lacksModel, modelCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
-import { badInput, blocked, type Failed, ProviderError } from "../provider.ts";
+import { badInput, blocked, type Failed, ProviderError, unknownWork } from "../provider.ts";
 
 interface WireError {
   error?: { code?: string | number | null; param?: string | null; message?: string | null } | string | null;
@@ -33,6 +33,8 @@ async function parseRefusal(response: Response, what: string): Promise<Failed | 
   const message = code ? `${what} (${code})` : what;
   if (moneyCodes.has(code)) return new ProviderError("account", `${message}: ${status}`);
   if (lacksModel(status, code, text)) return new ProviderError("model", `${message}: ${status}`);
+  // Not the model is missing, but the source.
+  if (what === "remix" && status === 404) return unknownWork;
   return toFault(response, message);
 }
 

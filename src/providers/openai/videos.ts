@@ -32,7 +32,7 @@ export async function startVideo(
 ): Promise<Accepted | Failed> {
   const facts = job.kind === "remix" && source ? { model: source.model, seconds: source.seconds, size: source.size } : requestFacts(job);
   const response = await submit(job, facts, source, signal, upstream);
-  if (!response.ok) return readRefusal(response, "start");
+  if (!response.ok) return readRefusal(response, job.kind === "remix" ? "remix" : "start");
   const video = await readJson<WireVideo>(response);
   if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: the answer has no id");
   if (video.status === "failed") return toFailure(video);

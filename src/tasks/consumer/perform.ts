@@ -166,9 +166,9 @@ function toOutcome(error: unknown, step: Work["step"], env: Env, task: Task): St
     return { outcome: "lost", reason };
   if (error instanceof ProviderError) {
     const { nothingAccepted: isUntouched, retryAfterMs } = error;
-    // A finished result waits, until the deadline, for the operator to correct the credentials or switch the provider on again. So does the line of a batch for credentials, if no other route is left.
+    // A finished result waits, until the deadline, for the operator to correct the credentials or switch the provider on again. So does the line of a batch for the operator, if no other route is left.
     const isPatient = step === "collect" || (isUntouched && task.submission.batch !== undefined && nextRoute(task) === undefined);
-    const retryable = error.retryable || (isPatient && error.account) || (step === "collect" && isUntouched);
+    const retryable = error.retryable || (isPatient && error.waitsForOperator) || (step === "collect" && isUntouched);
     return { outcome: "fault", reason, retryable, isUntouched, retryAfterMs };
   }
   return { outcome: "fault", reason, retryable: true };

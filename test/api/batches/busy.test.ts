@@ -110,21 +110,34 @@ test("images wait for hours while their makers are busy, at no cost; other model
   expect(events.map(({ type }) => type)).toEqual(Array.from({ length: 8 }, () => "task.completed"));
 });
 
-test("images wait for the operator while the last maker refuses the operator's account, and are made once", async () => {
+test.each([402, 404, 410])(
+  "images wait for the operator while the last maker refuses the account or lacks the model: %i",
+  async (status) => {
+    const account = await newAccount();
+    const word = unique();
+    let isRefused = true;
+    const asked = refuseStarts(word, () => isRefused, status);
+    const id = await begin(account, { requests: images(word, 2), concurrency: 2 });
+    await wake(id);
+    await pass(account, id, 0.2);
+    expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 0, failed: 0 } });
+    expect(asked.length).toBeLessThan(80);
+    isRefused = false;
+    await pass(account, id, 1);
+    expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 2, failed: 0 } });
+    expect((await upstreamCalls(word)).filter((name) => name === "start")).toHaveLength(2);
+    expect(await readBalance(account)).toMatchObject({ used: expect.closeTo(2 * price, 9), reserved: 0 });
+  },
+);
+
+test("a line that its makers keep refusing does not keep the others of its model from being made", async () => {
   const account = await newAccount();
-  const word = unique();
-  let isRefused = true;
-  const asked = refuseStarts(word, () => isRefused, 402);
-  const id = await begin(account, { requests: images(word, 2), concurrency: 2 });
+  const [word, refused] = [unique(), unique()];
+  refuseStarts(refused, () => true);
+  const id = await begin(account, { requests: [...images(refused, 1), ...images(word, 3)], concurrency: 1 });
   await wake(id);
-  await pass(account, id, 0.2);
-  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 0, failed: 0 } });
-  expect(asked.length).toBeLessThan(80);
-  isRefused = false;
   await pass(account, id, 1);
-  expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 2, failed: 0 } });
-  expect((await upstreamCalls(word)).filter((name) => name === "start")).toHaveLength(2);
-  expect(await readBalance(account)).toMatchObject({ used: expect.closeTo(2 * price, 9), reserved: 0 });
+  expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { completed: 3, failed: 0 } });
 });
 
 test("while a maker is down its lines begin one at a time; those that it may have accepted fail and are not made again", async () => {

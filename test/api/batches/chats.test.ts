@@ -420,7 +420,11 @@ test("chats that have no room among the account's open ones hold up no image", a
 
 describe("a maker that asks to wait", () => {
   /** Answers chats of `busy` models with 429, or this status, while it is on; returns the times at which they were asked. */
-  function makeBusy(isBusy: (model: string) => boolean, status = 429): { model: string; at: number }[] {
+  function makeBusy(
+    isBusy: (model: string) => boolean,
+    given: number | ((model: string) => number) = 429,
+    retryAfter = given !== 502,
+  ): { model: string; at: number }[] {
     const asked: { model: string; at: number }[] = [];
     const upstream = Object.getPrototypeOf(env.SANDBOX) as Fetcher;
     // oxlint-disable-next-line typescript/unbound-method -- called with its object below
@@ -430,8 +434,9 @@ describe("a maker that asks to wait", () => {
       if (request.url !== "http://sandbox/v1/chat/completions") return original.apply(this, [request]);
       const { model } = (await request.json()) as { model: string };
       asked.push({ model, at: Date.now() });
+      const status = typeof given === "number" ? given : given(model);
       if (isBusy(model))
-        return Response.json({ error: { message: "slow down" } }, { status, headers: status === 429 ? { "retry-after": "30" } : {} });
+        return Response.json({ error: { message: "slow down" } }, { status, headers: retryAfter ? { "retry-after": "30" } : {} });
       const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
       return Response.json({ choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }], usage });
     });
@@ -479,10 +484,10 @@ describe("a maker that asks to wait", () => {
     expect(usage.find(({ model }) => model === "textA-1")).toMatchObject({ completed: 8, failed: 0 });
   });
 
-  test("by refusing the operator's account gets the chats again too", async () => {
+  test.each([401, 404])("by refusing the operator's account, or without the model, gets the chats again too: %i", async (status) => {
     const account = await newAccount();
     let isRefused = true;
-    makeBusy(() => isRefused, 401);
+    makeBusy(() => isRefused, status, false);
     const id = await begin(account, { requests: chats(unique(), 4) });
     await wake(id);
     await pass(account, id, 0.5);
@@ -492,30 +497,36 @@ describe("a maker that asks to wait", () => {
     expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 4, failed: 0 } });
   });
 
-  test("or is down is asked less and less often; a chat that it may have answered fails, and is not asked again", async () => {
-    const account = await newAccount();
-    let isDown = true;
-    const asked = makeBusy(() => isDown, 502);
-    const id = await begin(account, { requests: chats(unique(), 90) });
-    await wake(id);
-    await pass(account, id, 1);
-    const { status, counts } = await show(account, id);
-    expect([status, counts.completed, counts.failed]).toEqual(["in_progress", 0, asked.length]);
-    expect(counts.failed).toBeLessThan(80);
-    isDown = false;
-    await pass(account, id, 1);
-    expect(await show(account, id)).toMatchObject({
-      status: "completed",
-      counts: { completed: 90 - counts.failed, failed: counts.failed },
-    });
-    expect(asked).toHaveLength(90);
-  });
+  test.each([false, true])(
+    "or is down is asked less and less often; a chat that it may have answered fails, and is not asked again: %s",
+    async (retryAfter) => {
+      const account = await newAccount();
+      let isDown = true;
+      const asked = makeBusy(() => isDown, 502, retryAfter);
+      const id = await begin(account, { requests: chats(unique(), 90) });
+      await wake(id);
+      await pass(account, id, 1);
+      const { status, counts } = await show(account, id);
+      expect([status, counts.completed, counts.failed]).toEqual(["in_progress", 0, asked.length]);
+      expect(counts.failed).toBeLessThan(80);
+      isDown = false;
+      await pass(account, id, 1);
+      expect(await show(account, id)).toMatchObject({
+        status: "completed",
+        counts: { completed: 90 - counts.failed, failed: counts.failed },
+      });
+      expect(asked).toHaveLength(90);
+    },
+  );
 
-  test("and bills that it did not answer is not asked again for a day: each repetition would cost the operator", async () => {
+  test.each([
+    ["bills that it did not answer", 429, [{ cost: { input: 1, output: 1 }, bills_failures: true }]],
+    ["follows one that may have answered", (model: string) => (model.endsWith("0") ? 502 : 429), [{}, {}]],
+  ])("and %s is not asked again for a day: each repetition could cost the operator", async (_, status, makers) => {
     const account = await newAccount();
-    const asked = makeBusy(() => true);
+    const asked = makeBusy(() => true, status);
     const model = unique();
-    const routes = [{ provider: "sandbox", model, cost: { input: 1, output: 1 }, bills_failures: true }];
+    const routes = makers.map((maker, at) => ({ provider: "sandbox", model: `${model}${at}`, ...maker }));
     const added = await asAdmin(`/models/${model}`, { method: "PUT", body: { kind: "text", price: { input: 2, output: 8 }, routes } });
     expect(added.status, JSON.stringify(added.body)).toBe(201);
     vi.setSystemTime(Date.now() + 10_000);
@@ -525,7 +536,7 @@ describe("a maker that asks to wait", () => {
     await pass(account, id, 1);
     expect(await show(account, id)).toMatchObject({ status: "completed", counts: { failed: 2 } });
     expect((await readResults(account, id)).map(({ error }) => error!.code)).toEqual(["unavailable", "unavailable"]);
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(2 * makers.length);
     // Files after this one see the runtime's catalogue.
     expect((await asAdmin(`/models/${model}?revision=${added.body.revision}`, { method: "DELETE" })).status).toBe(204);
     vi.setSystemTime(Date.now() + 10_000);

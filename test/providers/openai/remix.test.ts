@@ -1,6 +1,7 @@
 /** Remixes by the `/v1/videos` format: the upstream takes only a prompt, so everything else must follow the source video. */
 
-import { expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
 import { openai } from "../../../src/providers/openai/index.ts";
 import type { GenerationRequest } from "../../../src/providers/provider.ts";
 import { type Account, readBalance, call, finish, holdTime, newAccount, unique } from "../../support/gateway.ts";
@@ -34,6 +35,23 @@ test("a remix with the same model, seconds and size is requested by the source's
   const [entry] = await asked(prompt);
   expect(entry).toMatchObject({ call: "remix", body: { prompt, source: expect.stringMatching(/^video_/) } });
   expect((await remix(account, made.body.id, { duration: 15, size: "9:16" })).status).toBe(200);
+});
+
+test("a source that the upstream no longer has fails the remix at no cost, and no model is reported as gone", async () => {
+  const account = await newAccount();
+  const source = await video(account);
+  await env.DB.prepare("DELETE FROM incident").run();
+  const { used } = await readBalance(account);
+  const made = await remix(account, source, {});
+  const send = globalThis.fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const { url } = new Request(input, init);
+    return url.endsWith("/remix") ? Response.json({ error: { message: "Video not found" } }, { status: 404 }) : send(input, init);
+  });
+  const { body } = await finish(account, made.body.id);
+  expect(body.data.error.code).toBe("provider_error");
+  expect(await readBalance(account)).toMatchObject({ reserved: 0, used });
+  expect((await env.DB.prepare("SELECT kind FROM incident").run()).results).toEqual([]);
 });
 
 test.each([
