@@ -15,28 +15,36 @@ export interface BatchRow {
 }
 
 /**
- * Lists a batch before its object exists, if its input and the account's files then count at most `maxBytes` together. False if they count
- * more. Repeating is safe.
+ * Lists a batch before its object exists, if its input and the account's files then count at most `maxBytes` together and fewer than `maxOpen`
+ * batches of the account are open. Otherwise the code of the error. Repeating is safe.
  */
 export async function insertBatch(
   db: D1Database,
   { accountId, id, keyId, inputBytes, createdAt }: BatchRow,
   maxBytes: number,
-): Promise<boolean> {
-  const [, listed] = await db.batch([
+  maxOpen: number,
+): Promise<"listed" | "too_many_files" | "too_many_open_tasks"> {
+  const hasRoomForOne = "(SELECT count(*) FROM batch WHERE account_id = ?1 AND is_open = 1) < ?7";
+  const [, listed, refused] = await db.batch<{ isFull: 0 | 1 }>([
     db
       .prepare(
-        `INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at) SELECT ?1, ?2, ?3, ?4, ?5, ?3
-         WHERE ${hasRoom("?1", "?5", "?6")} ON CONFLICT DO NOTHING`,
+        `INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at, is_open) SELECT ?1, ?2, ?3, ?4, ?5, ?3, 1
+         WHERE ${hasRoom("?1", "?5", "?6")} AND ${hasRoomForOne} ON CONFLICT DO NOTHING`,
       )
-      .bind(accountId, id, createdAt, keyId, inputBytes, maxBytes),
+      .bind(accountId, id, createdAt, keyId, inputBytes, maxBytes, maxOpen),
     // What an earlier request with its key has left is not swept while this one begins the batch.
     db
       .prepare("UPDATE batch SET begins_at = iif(begins_at IS NULL, NULL, ?3) WHERE account_id = ?1 AND id = ?2 RETURNING 1")
       .bind(accountId, id, createdAt),
+    db.prepare(`SELECT NOT ${hasRoomForOne.replace("?7", "?2")} AS isFull`).bind(accountId, maxOpen),
   ]);
-  return listed?.results.length === 1;
+  if (listed?.results.length === 1) return "listed";
+  return refused?.results[0]?.isFull === 1 ? "too_many_open_tasks" : "too_many_files";
 }
+
+/** The batch has ended, or is about to. */
+export const noteBatchEnded = (db: D1Database, accountId: string, id: string): Promise<void> =>
+  execute(db, "UPDATE batch SET is_open = 0 WHERE account_id = ?1 AND id = ?2 AND is_open = 1", [accountId, id]);
 
 /** The batch's object exists. */
 export const noteBatchBegun = (db: D1Database, accountId: string, id: string): Promise<void> =>

@@ -45,6 +45,7 @@ export default {
   range_not_satisfiable: "The requested range is outside the file.",
   content_policy_violation: "The content violates the content policy.",
   rate_limit_exceeded: "Too many requests. Try again later.",
+  too_many_open_batches: "This account has the maximum number of open batches. Try again when one has ended.",
   too_many_open_tasks: "This account or key has the maximum number of open tasks. Try again when one has ended.",
   too_many_waits: "This key or token has the maximum number of open event streams and waits. Try again when one has ended.",
   too_many_files:

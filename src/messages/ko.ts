@@ -46,6 +46,7 @@ export default {
   range_not_satisfiable: "요청한 범위가 파일을 벗어났습니다.",
   content_policy_violation: "콘텐츠가 정책을 위반합니다.",
   rate_limit_exceeded: "요청이 너무 많습니다. 잠시 후 다시 시도하세요.",
+  too_many_open_batches: "이 계정의 끝나지 않은 배치가 한도에 도달했습니다. 배치가 끝난 후 다시 시도하세요.",
   too_many_open_tasks: "이 계정 또는 키의 끝나지 않은 작업이 한도에 도달했습니다. 작업이 끝난 후 다시 시도하세요.",
   too_many_waits: "이 키 또는 토큰의 열린 이벤트 스트림과 대기가 한도에 도달했습니다. 하나가 끝난 후 다시 시도하세요.",
   too_many_files:

@@ -46,6 +46,7 @@ export default {
   range_not_satisfiable: "请求的范围超出文件大小。",
   content_policy_violation: "内容违反内容政策。",
   rate_limit_exceeded: "请求过多，请稍后再试。",
+  too_many_open_batches: "该账户未结束的批处理已达上限，请在有批处理结束后再试。",
   too_many_open_tasks: "该账户或密钥未结束的任务已达上限，请在有任务结束后再试。",
   too_many_waits: "该密钥或令牌打开的事件流和等待已达上限，请在有一个结束后再试。",
   too_many_files: "该账户的文件总大小已达上限（每个文件至少按 64 KiB 计算），请先删除一个文件，或等待文件过期。",

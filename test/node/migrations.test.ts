@@ -16,6 +16,7 @@ const writes: Record<string, (n: string) => string> = {
   "0015": (n) => `
     INSERT INTO batch (account_id, id, created_at, key_id, bytes, begins_at) VALUES ('acc_${n}', 'batch_own_${n}', 1, 'key_${n}', 5, 1);
     UPDATE file SET key_id = 'key_${n}' WHERE account_id = 'acc_${n}';`,
+  "0024": (n) => `UPDATE batch SET is_open = 1 WHERE id = 'batch_${n}';`,
   "0005": (n) => `INSERT INTO batch (account_id, id, created_at) VALUES ('acc_${n}', 'batch_${n}', 1);`,
   "0001": (n) => `
     INSERT INTO account (id, email, name, created_at) VALUES ('acc_${n}', '${n}@example.com', 'Name', 1);

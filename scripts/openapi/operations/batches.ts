@@ -47,7 +47,7 @@ export const batches = tagged("batches", {
       },
     },
     answers: { 201: answer("The batch.", batch, { batch: runningBatch }, ["location", "idempotent-replayed"]) },
-    errors: ["idempotency_conflict", "too_many_files"],
+    errors: ["idempotency_conflict", "too_many_files", "too_many_open_tasks"],
     violation: { param: "input_file", rule: "unknown_file" },
   },
   "GET /v1/batches": {

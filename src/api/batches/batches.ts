@@ -21,7 +21,7 @@ import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { readReceiverUrl } from "../request/references.ts";
 import { requireVariables } from "../request/variable-checks.ts";
-import { maxFileBytes, urlRules } from "../../config.ts";
+import { maxFileBytes, maxOpenTasks, urlRules } from "../../config.ts";
 import { newBatch } from "../schema/bodies.ts";
 import { pageQuery } from "../schema/queries.ts";
 import { listArchive, type ResultsPart } from "./archive.ts";
@@ -84,7 +84,9 @@ export async function createBatch(c: AppContext): Promise<Response> {
       createdAt: Date.now(),
     };
     // Listed before it exists: an erasure of the account finds it, and after a crash so does the removal of what it left.
-    if (!(await insertBatch(env.DB, terms, maxFileBytes(env)))) throw new ApiError("too_many_files");
+    const listed = await insertBatch(env.DB, terms, maxFileBytes(env), maxOpenTasks(env));
+    if (listed === "too_many_files") throw new ApiError(listed);
+    if (listed !== "listed") throw new ApiError(listed, { sentence: { key: "too_many_open_batches", values: {} } });
     const stored = batchInput(terms);
     // Under the batch's own key, because the file may be deleted or expire while the batch runs.
     if (input) await copyFile(env, input, "input_file", stored);

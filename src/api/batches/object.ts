@@ -5,7 +5,7 @@ import { toObjectId } from "../../base/ids.ts";
 import { recordSeconds } from "../../base/life-times.ts";
 import { alert } from "../../base/log.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
-import { deleteBatch } from "../../db/batches.ts";
+import { deleteBatch, noteBatchEnded } from "../../db/batches.ts";
 import { isOthers } from "../../db/callers.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import { limitsRates } from "../../config.ts";
@@ -238,6 +238,8 @@ export class BatchObject extends DurableObject<Env> {
     const { total, price, isPartial, faults } = checked;
     if (price === undefined) {
       // No line could be read.
+      await noteBatchEnded(this.env.DB, terms.accountId, terms.id);
+      if (!this.#store.batch) return;
       this.#store.clear();
       return this.#end({ ...this.#store.current, status: "failed", errors: faults });
     }
@@ -257,6 +259,7 @@ export class BatchObject extends DurableObject<Env> {
   async #finish(batch: Batch): Promise<void> {
     await this.#run.settleChats();
     if (batch.resultsFile === undefined) await storeResults(this.env, this.#store, keptMs);
+    await noteBatchEnded(this.env.DB, batch.terms.accountId, batch.terms.id);
     this.#end({ ...this.#store.current, status: batch.stop === "cancelled" ? "cancelled" : "completed", waiting: undefined });
   }
 

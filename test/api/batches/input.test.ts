@@ -166,6 +166,34 @@ test("inputs of kept batches count for the account's files, and no longer once a
   expect(await used()).toBe(files);
 });
 
+test("an account has as many open batches as it may have open tasks; each way to end makes room for another", async () => {
+  const account = await newAccount();
+  const vars = { MAX_OPEN_TASKS: "2" };
+  const send = (body: object, key?: string) =>
+    call("/v1/batches", { key: account.key, body, vars, ...(key !== undefined && { headers: { "idempotency-key": key } }) });
+  const full = async () => {
+    const { status, body, headers } = await send({ requests: lines(1) });
+    expect([status, body.error.code, headers.get("retry-after")]).toEqual([429, "too_many_open_tasks", "5"]);
+  };
+  const first = (await send({ requests: lines(1) })).body.id as string;
+  const requests = lines(1);
+  const second = (await send({ requests }, "k")).body.id as string;
+  await full();
+  expect((await send({ requests }, "k")).body.id).toBe(second);
+  expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(2);
+  expect(await run(account, first)).toMatchObject({ status: "completed" });
+  const third = (await send({ input_file: await upload(account, "{not JSON}\n") })).body.id as string;
+  await full();
+  await wake(third);
+  expect(await show(account, third)).toMatchObject({ status: "failed" });
+  const fourth = (await send({ requests: lines(1) })).body.id as string;
+  await full();
+  await call(`/v1/batches/${fourth}/cancel`, { key: account.key, method: "POST" });
+  expect(await run(account, fourth)).toMatchObject({ status: "cancelled" });
+  expect((await send({ requests: lines(1) })).status).toBe(201);
+  await full();
+});
+
 test("what a crash leaves of a batch that never began is removed after an hour", async () => {
   const account = await newAccount();
   // The object is never made: as after a crash of the Worker. Nothing of the request's own removal is done, either.
