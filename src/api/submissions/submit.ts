@@ -151,7 +151,10 @@ async function prepare(c: AppContext, request: SubmissionRequest): Promise<{ rep
   const claim = await toClaim(request);
   // The key is looked up first: a repeat is answered even if the submission would be refused now.
   const replay = claim && (await findReplay(env, claim, request.caller));
-  if (replay) return { replay };
+  if (replay) {
+    await checkFields(c, request).catch(() => undefined); // for the headers of the first answer alone
+    return { replay };
+  }
   const fields = await checkFields(c, request);
   return { ...(await toSubmission(env, c.executionCtx, request, fields)), claim };
 }
