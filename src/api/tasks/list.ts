@@ -13,6 +13,7 @@ import { toObjectId } from "../../base/ids.ts";
 import { retryRestart } from "../../base/retry.ts";
 import { withoutOthers, withTasks } from "../../wallet/unwritten.ts";
 import { answer } from "../request/answer.ts";
+import { countRequest } from "../request/auth.ts";
 import { isOpenAi } from "../request/origin.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
 import { tasksQuery } from "../schema/queries.ts";
@@ -21,6 +22,8 @@ import { askTask } from "./status.ts";
 
 /** The maximum number of objects that one read asks: the default of `MAX_OPEN_TASKS`, and half of the calls that the platform allows a request. */
 const maxAsked = 500;
+/** A list that asks more objects than the longest page needs, or more than one query of a reference's rows, counts as several reads. */
+const askedPerRead = 101;
 /** Rows of one query of D1, once some of them may not match. */
 const pageRows = 100;
 /** The same of a reference, whose rows are read whether they match or not; one read examines so many of them. */
@@ -68,16 +71,22 @@ export async function showTasks(c: AppContext): Promise<Response> {
   let askedObjects = 0;
   let examined = 0;
   let last: Place | undefined;
+  let counted = 1;
+  const countReads = async (needed: number) => {
+    for (; counted < needed; counted++) await countRequest(c, "read");
+  };
   for await (const { rows, end, count } of readRows(c, query, filters)) {
     for (let wave: Place[]; rows.length > 0; askedObjects += wave.length) {
       if (askedObjects >= maxAsked) return answer(c, { ...toList(found, true), next_after: last?.taskId });
       wave = rows.splice(0, Math.min(maxAsked - askedObjects, Math.max(lanes, limit + 1 - found.length)));
       last = wave.at(-1);
+      await countReads((askedObjects + wave.length) / askedPerRead);
       found.push(...(await inLanes(wave, read)).flat());
       if (found.length > limit) return answer(c, toList(found.slice(0, limit), true));
     }
     last = end;
     if ((examined += count) >= maxExamined) return answer(c, { ...toList(found, true), next_after: last?.taskId });
+    await countReads(1 + examined / referencedRows);
   }
   return answer(c, toList(found, false));
 }

@@ -293,14 +293,18 @@ test("a filter on 150 open tasks asks as few objects as it finds, or each once, 
   }
 });
 
-test("a page that would ask more than 500 objects ends early, and next_after continues it", async () => {
+test("a page that would ask more than 500 objects ends early, and next_after continues it; it counts as a read for each 101", async () => {
   const account = await newAccount();
+  const READS = { limit: vi.fn<RateLimit["limit"]>(async () => ({ success: true })) };
+  const limited = (query: string) => call(`/v1/tasks${query}`, { key: account.key, vars: { RATE_LIMITS: "on", READS } });
   const oldest = await image(account);
   const held = await holdWithoutRecords(account, 502);
   for (const query of ["?limit=2", "?limit=2&status=queued"]) {
     const counts = countCalls();
-    const first = (await list(account, query)).body;
+    READS.limit.mockClear();
+    const first = (await limited(query)).body;
     expect(first, query).toEqual({ object: "list", data: [], has_more: true, next_after: held[499] });
+    expect(READS.limit).toHaveBeenCalledTimes(5);
     expect([counts.objects, counts.d1 <= 8], `${query} ${JSON.stringify(counts)}`).toEqual([500, true]);
     vi.restoreAllMocks();
     const second = (await list(account, `${query}&after=${first.next_after}`)).body;
@@ -310,6 +314,11 @@ test("a page that would ask more than 500 objects ends early, and next_after con
       undefined,
     ]);
   }
+  const counts = countCalls();
+  READS.limit.mockImplementation(async () => ({ success: READS.limit.mock.calls.length <= 1 }));
+  READS.limit.mockClear();
+  expect((await limited("?limit=2")).status).toBe(429);
+  expect(counts.objects).toBeLessThanOrEqual(101);
 });
 
 test("a reference's list with a kind does not ask the objects of other kinds, and continues after a deleted task", async () => {
