@@ -120,7 +120,11 @@ export class BatchObject extends DurableObject<Env> {
     if (!batch) return null;
     const { lines, hasMore } = this.#store.select({ status: "failed", code, after: from - 1, limit: pageLines });
     let text = "";
-    for (const { n } of lines) if (this.#store.assigned(n)) text += `${new TextDecoder().decode(await this.#input.line(n))}\n`;
+    for (const { n } of lines) {
+      if (this.#store.assigned(n)) text += `${new TextDecoder().decode(await this.#input.line(n))}\n`;
+      // Two of the longest lines: a call between Workers carries 32 MiB.
+      if (text.length > resultBytes) return { text, next: n + 1 };
+    }
     return { text, next: hasMore ? lines.at(-1)!.n + 1 : undefined };
   }
 

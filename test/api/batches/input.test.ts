@@ -194,6 +194,23 @@ test("an account has as many open batches as it may have open tasks; each way to
   await full();
 });
 
+test("the input of failed lines is read in parts that a call between Workers can carry, however long the lines are", async () => {
+  const account = await newAccount();
+  const long = `漢${"x".repeat(1024 * 1024 - 200)}`;
+  const text = lines(17, { long })
+    .map((one) => `${JSON.stringify(one)}\n`)
+    .join("");
+  const id = await begin(account, { input_file: await upload(account, text), max_cost: 0 });
+  expect(await run(account, id)).toMatchObject({ status: "completed", counts: { failed: 17 } });
+  let read = "";
+  for (let from: number | undefined = 0; from !== undefined;) {
+    const part = await stubOf(id).failedInput(account.id, undefined, from);
+    read += part!.text;
+    from = part!.next;
+  }
+  expect(read === text).toBe(true);
+});
+
 test("what a crash leaves of a batch that never began is removed after an hour", async () => {
   const account = await newAccount();
   // The object is never made: as after a crash of the Worker. Nothing of the request's own removal is done, either.
