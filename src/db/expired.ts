@@ -4,8 +4,8 @@ import { nextAccounts } from "./accounts.ts";
 import { toMonth } from "./archive.ts";
 import { attemptsKeptMs } from "./attempts.ts";
 
-/** So many times more rows of challenges, links and attempts: every visitor can cause them, and they last for minutes or an hour. */
-const ofVisitors = 20;
+/** So many times more rows of what visitors cause (challenges, links and attempts, which last for minutes or an hour), and of deliveries, of which one account may have many a second. */
+const manyTimes = 20;
 
 /** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions, verifications and attempts that have expired, invitations that expired before `invitationsBefore`, and events of deliveries before `eventsBefore`. Times in milliseconds. */
 export async function deleteExpired(
@@ -20,11 +20,11 @@ export async function deleteExpired(
   await db.batch([
     expired("character", "id", "deleted_at", charactersBefore),
     expired("auth_session", "id", "expiresAt", date),
-    expired("auth_verification", "id", "expiresAt", date, ofVisitors * limit),
-    expired("auth_rate_limit", "id", "lastRequest", now - attemptsKeptMs, ofVisitors * limit),
+    expired("auth_verification", "id", "expiresAt", date, manyTimes * limit),
+    expired("auth_rate_limit", "id", "lastRequest", now - attemptsKeptMs, manyTimes * limit),
     expired("invitation", "token_hash", "expires_at", invitationsBefore),
     expired("member_invitation", "id", "expires_at", invitationsBefore),
-    expired("delivery_event", "task_id", "at", eventsBefore),
+    expired("delivery_event", "task_id", "at", eventsBefore, manyTimes * limit),
   ]);
 }
 

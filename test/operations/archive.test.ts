@@ -513,6 +513,26 @@ test("the regular jobs do not change a task that ends today, and a fault of one 
   expect((await call("/v1/tasks?reference=mine", { key: account.key })).body.data.map((task: { id: string }) => task.id)).toEqual([id]);
 });
 
+test("one run deletes as many expired rows as a busy account makes in five minutes, so that none of its tables grows for ever", async () => {
+  const account = await newAccount();
+  const numbers = JSON.stringify(Array.from({ length: 1_600 }, (_, at) => `${account.id}-${at}`));
+  const insert = (sql: string) => env.DB.prepare(`INSERT INTO ${sql} FROM json_each(?2)`).bind(account.id, numbers);
+  await env.DB.batch([
+    insert("delivery_event (task_id, account_id, at, outcome) SELECT value, ?1, 1, 'delivered'"),
+    insert("audit_log (account_id, at, id, act, actor) SELECT ?1, 1, value, 'webhook_changed', 'key'"),
+    insert(
+      "file (account_id, id, type, bytes, object, created_at, expires_at) SELECT ?1, 'file_' || value, 'image/png', 1, 'files/' || value, 1, 2",
+    ),
+  ]);
+  await expire(env, Date.now());
+  for (const table of ["delivery_event", "audit_log", "file"]) {
+    const left = env.DB.prepare(
+      `SELECT count(*) AS count FROM ${table} WHERE account_id = ?1 AND ${table === "file" ? "expires_at" : "at"} < 3`,
+    );
+    expect(await left.bind(account.id).first("count"), table).toBe(0);
+  }
+});
+
 test("expired rows are deleted, and daily sums older than thirteen months are replaced by monthly ones", async () => {
   const account = await newAccount(null);
   const now = Date.now();
