@@ -34,7 +34,7 @@ import { showKeys, showReceipt } from "./api/tasks/receipts.ts";
 import { showStatus } from "./api/tasks/status.ts";
 import { cancelTask, deleteTask, repeatDelivery } from "./api/tasks/tasks.ts";
 import { answerPlain, answerPreflight } from "./api/request/answer.ts";
-import { admitted, bearerToken } from "./api/request/auth.ts";
+import { admitted, bearerToken, settingsChange } from "./api/request/auth.ts";
 import { isClientToken } from "./api/request/client-tokens.ts";
 import type { AppContext, AppEnv, Handle } from "./api/request/context.ts";
 import { onError, pathNotFound } from "./api/request/errors.ts";
@@ -110,15 +110,15 @@ const routes: [method: string, path: string, handle: Handle][] = [
   ["GET", "/v1/characters", admitted("read", listCharacters)],
   ["DELETE", "/v1/characters/:id", admitted("read", deleteCharacter)],
   ["GET", "/v1/webhook", admitted("read", managed(webhooks.showWebhook))],
-  ["PUT", "/v1/webhook", admitted("submission", managed(webhooks.setWebhook))],
+  ["PUT", "/v1/webhook", admitted("submission", managed(settingsChange(webhooks.setWebhook)))],
   ["POST", "/v1/webhook/test", admitted("submission", managed(webhooks.testWebhook))],
   ["GET", "/v1/webhook_secret", admitted("read", managed(webhooks.showWebhookSecret))],
-  ["POST", "/v1/webhook_secret", admitted("submission", managed(webhooks.rotateWebhookSecret))],
+  ["POST", "/v1/webhook_secret", admitted("submission", managed(settingsChange(webhooks.rotateWebhookSecret)))],
 
   ["GET", "/v1/destinations", admitted("read", destinations.showDestinations)],
   ["GET", "/v1/destinations/:id", admitted("read", destinations.showDestination)],
-  ["PUT", "/v1/destinations/:id", admitted("submission", managed(destinations.putDestination))],
-  ["DELETE", "/v1/destinations/:id", admitted("submission", managed(destinations.removeDestination))],
+  ["PUT", "/v1/destinations/:id", admitted("submission", managed(settingsChange(destinations.putDestination)))],
+  ["DELETE", "/v1/destinations/:id", admitted("submission", managed(settingsChange(destinations.removeDestination)))],
   ["POST", "/v1/destinations/:id/test", admitted("submission", managed(destinations.testDestination))],
 
   ["ALL", "/balance", balance("key")],

@@ -2,6 +2,7 @@
 
 import type { ActName } from "../base/acts.ts";
 import { newId } from "../base/ids.ts";
+import { hourMs } from "../base/times.ts";
 import { execute, queryRow, queryRows } from "./query.ts";
 
 /** Who acts: a user of the console, a key, the operator by the admin API, or a part of the product (`id` is its name: "stripe"). */
@@ -124,6 +125,21 @@ export async function listAuditLog(
   );
   const read = (json: string | null) => (json === null ? null : (JSON.parse(json) as Facts));
   return rows.map((row) => ({ ...row, before: read(row.before), after: read(row.after) }));
+}
+
+/** Acts that programs may repeat as often as they like: each leaves a row of up to ten kilobytes for `AUDIT_DAYS`, and a file beside the database. */
+const repeatable = "'webhook_changed', 'webhook_secret_rotated', 'destination_set', 'destination_deleted'";
+/** How many of them an account may do in an hour, so that none can fill the database. */
+const hourlyActs = 120;
+
+/** When the account may change its settings again, in milliseconds; undefined if it may now. */
+export async function settingsFullUntil(db: D1Database, accountId: string, now: number): Promise<number | undefined> {
+  const row = await queryRow<{ at: number }>(
+    db,
+    `SELECT at FROM audit_log WHERE account_id = ?1 AND at > ?2 AND act IN (${repeatable}) ORDER BY at DESC LIMIT 1 OFFSET ${hourlyActs - 1}`,
+    [accountId, now - hourMs],
+  );
+  return row && row.at + hourMs;
 }
 
 /** The place of a row of the account; undefined if there is none of this id. */

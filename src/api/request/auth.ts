@@ -1,5 +1,6 @@
 /** Authentication by API key, and rate limits. */
 
+import { settingsFullUntil } from "../../db/audit-log.ts";
 import { vouchedCaller } from "../../db/vouched.ts";
 import type { AppContext, Handle } from "./context.ts";
 import { cachedCaller, type Caller, findCaller } from "../../db/callers.ts";
@@ -68,6 +69,16 @@ export const admitted =
   (kind: "submission" | "read", handle: Handle, takes?: "client tokens"): Handle =>
   async (c, id) => {
     await admit(c, kind, takes);
+    return handle(c, id);
+  };
+
+/** The handler of a change of the account's settings, of which an account may make so many an hour. */
+export const settingsChange =
+  (handle: Handle): Handle =>
+  async (c, id) => {
+    const now = Date.now();
+    const until = limitsRates(c.env) ? await settingsFullUntil(c.env.DB, c.get("caller").accountId, now) : undefined;
+    if (until !== undefined) throw new ApiError("rate_limit_exceeded", { retryAfter: Math.ceil((until - now) / 1000) });
     return handle(c, id);
   };
 

@@ -159,3 +159,25 @@ test("other methods and paths are refused", async () => {
   expect(await allowed("/v1/webhook_secret", "PUT")).toEqual([405, "GET, HEAD, POST"]);
   expect(await allowed("/v1/webhook/other", "GET")).toEqual([404, null]);
 });
+
+test("an account changes its webhook and destinations 120 times an hour: each change is kept in the audit log for a year", async () => {
+  const account = await newAccount();
+  const { key } = account;
+  const vars = { RATE_LIMITS: "on" };
+  const change = (of = key) => call("/v1/webhook", { key: of, method: "PUT", body: { url: null }, vars });
+  const row = "INSERT INTO audit_log (account_id, at, id, act, actor) SELECT ?1, ?2 + value, 'aud_' || value, ?3, 'key' FROM json_each(?4)";
+  const numbers = JSON.stringify(Array.from({ length: 119 }, (_, at) => at));
+  const add = (act: string) =>
+    env.DB.prepare(row)
+      .bind(account.id, Date.now() - 1_800_000, act, numbers)
+      .run();
+  await add("destination_set");
+  expect((await change()).status).toBe(200);
+  const refused = [await change(), await call("/v1/webhook_secret", { key, method: "POST", vars })];
+  for (const { status, body, headers } of refused)
+    expect([status, body.error.code, headers.get("retry-after")]).toEqual([429, "rate_limit_exceeded", "1800"]);
+  expect((await call("/v1/webhook", { key, vars })).status).toBe(200);
+  expect((await change((await newAccount()).key)).status).toBe(200);
+  vi.setSystemTime(Date.now() + 1_801_000);
+  expect((await change()).status).toBe(200);
+});
