@@ -127,8 +127,8 @@ function parseOwn(model: Model, body: Record<string, unknown>, isOpenAi: boolean
   return { model, action: model.family, output, code: "invalid_request", violations: found.violations, files: found.files };
 }
 
-/** A name that can stand in a header, and is no field of every submission or estimate. */
-const modelField = /^(?!(?:model|callback_url|deliver_to|max_cost|reference|store|video_id)$)[\w.-]{1,64}$/;
+/** A name that can stand in a header, and is no field of every submission. */
+const modelField = /^(?!(?:model|callback_url|deliver_to|max_cost|reference|store)$)[\w.-]{1,64}$/;
 
 /** The names of a valid body's fields that are not in its output, such as those of other models. */
 export const ignoredFields = (body: object, output: object, prefix = ""): string[] =>

@@ -21,11 +21,11 @@ export const estimate: Handle = async (c) => {
   const family = findFamily(catalog, read.body["model"]);
   if (family === "chat") return estimateChat(c, read.body, catalog);
   requireVariables(c.env, "task");
-  const { video_id: videoId } = read.body;
+  const { video_id: videoId, ...body } = read.body;
   if (videoId === undefined || family === "file") return previewSubmission(c, "task", read);
   if (family === "image") throw invalid("video_id", "unsupported_parameter");
   if (typeof videoId !== "string") throw invalid("video_id", "wrong_type", { expected: "string" });
-  return previewSubmission(c, "remix", read, videoId);
+  return previewSubmission(c, "remix", { ...read, body }, videoId);
 };
 
 /** A client token makes no chats, so it learns no prices of theirs. */
