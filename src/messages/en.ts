@@ -91,7 +91,7 @@ export default {
   timestamps_form: "must have the form start,end in seconds",
   timestamps_range: "must be at least 1 and at most 3 seconds long",
   unknown_character: "names a character that does not exist: @{name}",
-  bad_url: "must be a public http(s) URL: a host on the internet, the default port, no user name",
+  bad_url: "must be a public http(s) URL: a host on the internet other than this gateway's, the default port, no user name",
   unknown_file: "names a file that does not exist or has expired",
   file_not_image: "names a file that is not an image",
   file_not_video: "names a file that is not a video",

@@ -93,7 +93,7 @@ export default {
   timestamps_form: "秒単位の start,end 形式でなければなりません",
   timestamps_range: "長さは 1 秒以上 3 秒以下でなければなりません",
   unknown_character: "存在しないキャラクターです：@{name}",
-  bad_url: "公開された http(s) の URL でなければなりません：インターネット上のホスト、既定のポート、ユーザー名なし",
+  bad_url: "公開された http(s) の URL でなければなりません：このゲートウェイ以外のインターネット上のホスト、既定のポート、ユーザー名なし",
   unknown_file: "存在しないか、期限切れのファイルです",
   file_not_image: "画像ではないファイルです",
   file_not_video: "動画ではないファイルです",

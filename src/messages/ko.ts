@@ -90,7 +90,7 @@ export default {
   timestamps_form: "초 단위의 start,end 형식이어야 합니다",
   timestamps_range: "길이는 1초 이상 3초 이하여야 합니다",
   unknown_character: "존재하지 않는 캐릭터입니다: @{name}",
-  bad_url: "공개된 http(s) URL이어야 합니다: 인터넷의 호스트, 기본 포트, 사용자 이름 없음",
+  bad_url: "공개된 http(s) URL이어야 합니다: 이 게이트웨이가 아닌 인터넷의 호스트, 기본 포트, 사용자 이름 없음",
   unknown_file: "존재하지 않거나 만료된 파일입니다",
   file_not_image: "이미지가 아닌 파일입니다",
   file_not_video: "동영상이 아닌 파일입니다",

@@ -89,7 +89,7 @@ export default {
   timestamps_form: "格式必须为以秒计的 start,end",
   timestamps_range: "时长必须在 1 到 3 秒之间",
   unknown_character: "提到的角色不存在：@{name}",
-  bad_url: "必须是公开的 http(s) URL：互联网上的主机、默认端口、不含用户名",
+  bad_url: "必须是公开的 http(s) URL：互联网上除本网关以外的主机、默认端口、不含用户名",
   unknown_file: "指定的文件不存在或已过期",
   file_not_image: "指定的文件不是图片",
   file_not_video: "指定的文件不是视频",

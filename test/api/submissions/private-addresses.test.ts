@@ -115,3 +115,10 @@ test("private networks are refused by default unless the gateway is local; a wro
   expect((await call(images, { key, body, vars: { ALLOW_PRIVATE_NETWORK: "yes" } })).status).toBe(500);
   expect((await call(images, { key, body })).status).toBe(200);
 });
+
+test("the error for a result's own URL says that this gateway's hosts are excluded", async () => {
+  const { key } = await newAccount();
+  const body = { model: "imgA-4", prompt, images: ["https://files.gateway.example/assets/task_1/a.png"] };
+  const { details } = (await call(images, { key, body, vars: strict })).body.error;
+  expect(details).toEqual([{ param: "images[0]", message: expect.stringContaining("a host on the internet other than this gateway's") }]);
+});
