@@ -65,7 +65,7 @@ const violations: Partial<Record<ErrorCode, Violation>> = {
 
 const ofBalances: Partial<Record<ErrorCode, string[]>> = {
   unauthorized: [sentences.noHeader, sentences.unknownKey, sentences.unknownUser],
-  key_scope: [sentences.clientToken],
+  key_scope: [sentences.key_scope],
   rate_limit_exceeded: [sentences.rate_limit_exceeded],
   internal_error: [sentences.fault],
 };

@@ -5,7 +5,7 @@ export const sentences = {
   unknownKey: "Failed to get token info",
   unknownUser: "Failed to get user quota",
   fault: "Failed to get used quota",
-  clientToken: "A client token may not read balances",
+  key_scope: "A client token may not read balances",
   rate_limit_exceeded: "Too many requests",
   method_not_allowed: "Method not allowed",
 };

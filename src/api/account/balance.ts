@@ -7,7 +7,6 @@ import { alert } from "../../base/log.ts";
 import { remaining, toUnits } from "../../db/ledger.ts";
 import { authenticate, bearerToken, countRequest } from "../request/auth.ts";
 import { sentences } from "./balance-sentences.ts";
-import { isClientToken } from "../request/client-tokens.ts";
 import { prepare } from "../request/errors.ts";
 import { readBalances } from "../../wallet/settlements.ts";
 
@@ -29,20 +28,20 @@ export const balance =
         return refuse(c, 500, sentences.fault);
       }
       const { error, headers } = prepare(c, thrown);
-      const message = error.code === "rate_limit_exceeded" || error.code === "method_not_allowed" ? sentences[error.code] : sentences.fault;
-      return answerPlain(c, { success: false, message }, error.status, headers);
+      const { code, status } = error;
+      const isNamed = code === "rate_limit_exceeded" || code === "method_not_allowed" || code === "key_scope";
+      return answerPlain(c, { success: false, message: isNamed ? sentences[code] : sentences.fault }, status, headers);
     }
   };
 
 async function showBalance(c: AppContext, scope: Scope): Promise<Response> {
   const unknown = scope === "key" ? sentences.unknownKey : sentences.unknownUser;
-  const token = bearerToken(c);
-  if (token === undefined) return refuse(c, 401, sentences.noHeader);
-  if (isClientToken(token)) return refuse(c, 403, sentences.clientToken);
+  if (bearerToken(c) === undefined) return refuse(c, 401, sentences.noHeader);
   const caller = await authenticate(c);
   if (!caller) return refuse(c, 401, unknown);
   c.set("caller", caller);
   await countRequest(c, "read");
+  if (caller.token) throw new ApiError("key_scope");
   const { accountId, keyId } = caller;
   const balances = await readBalances(c.env, c.executionCtx, accountId, scope === "key" ? [keyId] : []);
   const found = balances[scope === "key" ? keyId : accountId];
@@ -56,7 +55,7 @@ async function showBalance(c: AppContext, scope: Scope): Promise<Response> {
   });
 }
 
-function refuse(c: AppContext, status: 401 | 403 | 500, message: string): Response {
+function refuse(c: AppContext, status: 401 | 500, message: string): Response {
   c.set("outcome", status === 500 ? "internal_error" : "unauthorized");
   return answerPlain(c, { success: false, message }, status);
 }

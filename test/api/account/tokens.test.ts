@@ -269,10 +269,13 @@ test("a token is refused on all other paths", async () => {
     expect(readError(answer), path).toEqual([403, "key_scope"]);
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");
   }
-  for (const path of ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"]) {
-    const { status, body } = await call(path, { key: token });
-    expect([status, body]).toEqual([403, { success: false, message: "A client token may not read balances" }]);
-  }
+  // A page of another origin is refused before that.
+  const bound = await newToken(account, { origin: "https://shop.example" });
+  for (const path of ["/v1/balance", "/balance", "/v1/user/balance", "/user/balance"])
+    for (const key of [token, bound]) {
+      const { status, body } = await call(path, { key });
+      expect([status, body]).toEqual([403, { success: false, message: "A client token may not read balances" }]);
+    }
   expect((await call("/admin/accounts", { key: token })).status).toBe(401);
 });
 
@@ -281,8 +284,11 @@ test("mistyped, forged and expired tokens are refused, and start no object", asy
   const token = await newToken(account, { expires_in: 60 });
   const { id } = (await send(token)).body;
   const mistyped = `${token.slice(0, 50)}${token[50] === "a" ? "b" : "a"}${token.slice(51)}`;
-  for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)])
+  const unknown = { status: 401, body: { success: false, message: "Failed to get token info" } };
+  for (const wrong of [mistyped, "st-", `st-${"A".repeat(71)}`, token.slice(0, -1)]) {
     expect(readError(await send(wrong)), wrong).toEqual([401, "unauthorized"]);
+    expect(await call("/v1/balance", { key: wrong }), wrong).toMatchObject(unknown);
+  }
   // Another token for the same object, with a valid checksum.
   expect(readError(await send(newClientToken(toTokenObjectId(env.TOKENS, token)!)))).toEqual([401, "unauthorized"]);
   vi.setSystemTime(Date.now() + 59_000);
@@ -292,6 +298,7 @@ test("mistyped, forged and expired tokens are refused, and start no object", asy
   expect(readError(expired)).toEqual([401, "unauthorized"]);
   expect(expired.headers.get("access-control-allow-origin")).toBe("*");
   expect(readError(await send(token))).toEqual([401, "unauthorized"]);
+  expect(await call("/v1/balance", { key: token })).toMatchObject(unknown);
   await runDurableObjectAlarm(tokenObject(token));
   const left = await runInDurableObject(tokenObject(token), async (_, { storage }) => [
     ...storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
