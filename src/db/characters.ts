@@ -75,6 +75,10 @@ export const charactersWithIds = (db: D1Database, accountId: string, ids: string
 export const characterById = async (db: D1Database, accountId: string, id: string): Promise<Character | undefined> =>
   (await select(db, accountId, "id = ?2", id))[0];
 
+/** True if the account has or had the character: the row of a deleted one keeps its place in the list. */
+export const hadCharacter = (db: D1Database, accountId: string, id: string): Promise<boolean> =>
+  hasRow(db, "SELECT 1 FROM character WHERE account_id = ?1 AND id = ?2", [accountId, id]);
+
 export const deleteCharacter = (db: D1Database, accountId: string, id: string) =>
   db
     .prepare("UPDATE character SET deleted_at = ?3 WHERE id = ?1 AND account_id = ?2 AND deleted_at IS NULL")

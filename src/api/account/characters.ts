@@ -14,7 +14,7 @@ import { pageQuery } from "../schema/queries.ts";
 export async function listCharacters(c: AppContext): Promise<Response> {
   const { accountId } = c.get("caller");
   const page = readQuery(c, pageQuery);
-  await requireRow(page.after, (id) => characters.characterById(c.env.DB, accountId, id));
+  await requireRow(page.after, (id) => characters.hadCharacter(c.env.DB, accountId, id));
   const found = await characters.listCharacters(c.env.DB, accountId, { ...page, limit: page.limit + 1 });
   const expiresAt = Date.now() + lifeTimes(c.env).assetMs;
   const toUrl = ({ id, pictureDigest: digest }: characters.Character) =>

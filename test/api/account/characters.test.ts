@@ -39,6 +39,9 @@ test("the list has the account's characters, newest first, in pages, with image 
   const second = (await list(account, `?limit=2&after=${made[1]}`)).body;
   expect([second.data.map(({ id }: { id: string }) => id), second.has_more]).toEqual([made.slice(2), false]);
   expect((await list(await newAccount())).body.data).toEqual([]);
+  // A caller who deletes each page reads on after its last, deleted row.
+  expect((await call(`/v1/characters/${made[1]}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  expect((await list(account, `?after=${made[1]}`)).body.data).toEqual(second.data);
   // Days later the task's assets are deleted, and the character's image still loads under a new URL.
   vi.setSystemTime(Date.now() + 3 * 86_400_000);
   const [later] = (await list(account)).body.data;
