@@ -127,6 +127,14 @@ test("a failed line has the status and type of the same request without a batch:
   ]);
 });
 
+test("a video's refused line names the caller's field", async () => {
+  const account = await newAccount();
+  const input = await upload(account, [line("a", { model: "sora-2", seconds: "5" }, "/v1/videos")]);
+  const ended = await run(account, (await create(account, input.body.id, { endpoint: "/v1/videos" })).body.id);
+  const [{ response }] = await readFile(account, ended.error_file_id);
+  expect(response.body.error).toMatchObject({ param: "seconds", message: expect.stringMatching(/^seconds: /) });
+});
+
 test("videos: the results are OpenAI's videos", async () => {
   const account = await newAccount();
   const input = await upload(account, [line("v", { model: "sora-2", seconds: "4" }, "/v1/videos")]);
@@ -206,18 +214,26 @@ test("responses that no line can have: streams, earlier responses, hosted tools"
   expect(messages).toEqual(["stream", "previous_response_id", "tools[0].type"].map((name) => expect.stringContaining(name)));
 });
 
-test("deliver_to and X-Client-Request-Id of a batch are the gateway's deliver_to and reference", async () => {
+test("deliver_to and X-Client-Request-Id of a batch are its deliver_to and reference; its lines keep their own", async () => {
   const account = await newAccount();
-  const input = await upload(account, [line("a")]);
+  const input = await upload(account, [line("a", { reference: "leaf" }), line("b")]);
   const deliver_to = { destination: "shop", prefix: "batch/" };
   expect((await create(account, input.body.id, { deliver_to })).body.error).toMatchObject({ param: "deliver_to.destination" });
   await setDestination(account, {}, "shop");
-  const begun = await call(`${v1}/batches`, {
-    key: account.key,
-    body: { input_file_id: input.body.id, endpoint: "/v1/images/generations", completion_window: "24h", deliver_to },
-    headers: { "x-client-request-id": "spring" },
-  });
+  const begin = (fields: object, id?: string) =>
+    call(`${v1}/batches`, {
+      key: account.key,
+      body: { input_file_id: input.body.id, endpoint: "/v1/images/generations", completion_window: "24h", deliver_to, ...fields },
+      headers: id === undefined ? {} : { "x-client-request-id": id },
+    });
+  const long = "x".repeat(129);
+  expect((await begin({ reference: long })).body.error.param).toBe("reference");
+  expect((await begin({}, long)).body.error.param).toBe("X-Client-Request-Id");
+  const begun = await begin({}, "spring");
   expect((await call(`/v1/batches/${begun.body.id}`, { key: account.key })).body).toMatchObject({ deliver_to, reference: "spring" });
+  await run(account, begun.body.id);
+  const tasks: { metadata: { reference?: string } }[] = (await call("/v1/tasks", { key: account.key })).body.data;
+  expect(new Set(tasks.map(({ metadata }) => metadata.reference))).toEqual(new Set(["leaf", undefined]));
 });
 
 test("a batch is cancelled, and an unknown one is not found", async () => {

@@ -215,6 +215,7 @@ test.each([
   ["n", { n: 5 }],
   ["prompt", { prompt: "" }],
   ["model", { model: "sora-2" }],
+  ["reference", { reference: "x".repeat(200) }],
   ["X-Client-Request-Id", {}, { "x-client-request-id": "x".repeat(200) }],
 ])("an invalid %s is refused and nothing is reserved", async (param, fields, headers: Record<string, string> = {}) => {
   const account = await newAccount();

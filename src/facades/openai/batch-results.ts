@@ -9,7 +9,7 @@ import type { Fields } from "./form.ts";
 import { readLines } from "./lines.ts";
 import { toResponseParam } from "./responses/request.ts";
 import { toResponse } from "./responses/responses.ts";
-import { toVideo } from "./video-view.ts";
+import { renamed, toVideo } from "./video-view.ts";
 
 /** A line of the gateway's results. */
 interface ResultLine {
@@ -64,7 +64,8 @@ function toLine(c: AppContext, endpoint: string, { custom_id, task, response, er
   const id = task ?? `line_${at}`;
   const answered = (status: number, body: object) => ({ status_code: status, request_id: id, body });
   const isResponse = endpoint === "/v1/responses";
-  const failed = error && withFieldRenamed(toFailure(error), (param) => (isResponse ? toResponseParam(param) : param));
+  const toParam = (param: string) => (isResponse ? toResponseParam(param) : endpoint === "/v1/videos" ? renamed[param] : param);
+  const failed = error && withFieldRenamed(toFailure(error), toParam);
   const toChat = (chat: ChatCompletion) => (isResponse ? toResponse(c, chat, openai) : { ...chat, ...openai });
   return {
     id: `batch_req_${id}`,

@@ -3,7 +3,7 @@
 import type { AppContext } from "./context.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { type Batch, toSegment } from "../client.ts";
-import { OpenAiError, refuse, refuseBody, refuseField, refuseLike, renameField } from "./errors.ts";
+import { OpenAiError, refuse, refuseBody, refuseField, refuseLike } from "./errors.ts";
 import { type Fields, isFields, readFields, toObject } from "./form.ts";
 import { toBody as toChatBody } from "./chat.ts";
 import { toImageLine } from "./images.ts";
@@ -12,7 +12,7 @@ import { answerList, readPage } from "./lists.ts";
 import { submitOnce } from "./once.ts";
 import { toBatch } from "./batch-view.ts";
 import { toResponseLine } from "./responses/responses.ts";
-import { ownFields, withDryRun } from "./submission.ts";
+import { ownFields, withDryRun, withOwnNames } from "./submission.ts";
 import { toBody as toVideoLine } from "./videos.ts";
 
 /** The gateway's endpoint for each of OpenAI's, and the conversion of a line's body. `shown` is what the answer of a chat shows of its request. */
@@ -26,8 +26,6 @@ const endpoints: Record<
   "/v1/responses": { path: "/v1/chat/completions", convert: toResponseLine, shown: ({ input: _input, ...fields }) => fields },
 };
 const allowed = Object.keys(endpoints).join(", ");
-
-const rename = renameField((param) => (param === "input_file" ? "input_file_id" : param));
 
 /** Converts the lines to a file of the gateway's, and begins a batch with it. Throws 400 for the first line that cannot be converted. */
 export async function createBatch(c: AppContext): Promise<Response> {
@@ -59,7 +57,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       // The batch has a copy.
       await removeLines(c, id);
     }
-  }).catch(rename);
+  }).catch(withOwnNames(c, { input_file: "input_file_id" }));
   return c.json(toBatch(batch));
 }
 
@@ -116,7 +114,7 @@ async function storeLines(c: AppContext, endpoint: string, input: ReadableStream
 }
 
 /** A line of the gateway's batches. Throws 400 with the number of the line. */
-async function convert(c: AppContext, endpoint: string, { text, line }: { text: string; line: number }): Promise<object> {
+async function convert(c: AppContext, endpoint: string, { text, line: at }: { text: string; line: number }): Promise<object> {
   try {
     let value: unknown;
     try {
@@ -131,9 +129,11 @@ async function convert(c: AppContext, endpoint: string, { text, line }: { text: 
     if (!isFields(body)) throw refuseField(c, "body", "wrong_type", { expected: "object" });
     const fields = toObject(c, body);
     const { path, convert: toLine, shown } = endpoints[endpoint]!;
-    return { custom_id: customId, endpoint: path, body: await toLine(c, fields), openai: shown?.(fields) };
+    // The header of the request is the reference of the batch, not of its lines.
+    const line = { ...(await toLine(c, fields)), reference: fields["reference"] };
+    return { custom_id: customId, endpoint: path, body: line, openai: shown?.(fields) };
   } catch (error) {
-    throw error instanceof OpenAiError ? lineError(c, line, error) : error;
+    throw error instanceof OpenAiError ? lineError(c, at, error) : error;
   }
 }
 

@@ -4,12 +4,12 @@ import type { AppContext } from "./context.ts";
 import type { DryRun } from "../client.ts";
 import { imagePixels } from "../../catalog/fields.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
-import { refuseField, renameField } from "./errors.ts";
+import { refuseField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { answerImages, type Made } from "./image-answer.ts";
 import { sendBody, sendJson } from "./large-json.ts";
 import { type Identify, submitOnce } from "./once.ts";
-import { awaitSubmitted, isDryRun, ownFields, reportDropped, toImageUrl, withDryRun } from "./submission.ts";
+import { awaitSubmitted, isDryRun, ownFields, reportDropped, toImageUrl, withDryRun, withOwnNames } from "./submission.ts";
 
 const submissions = "/v1/images/generations";
 
@@ -85,8 +85,6 @@ function named(c: AppContext, { model = "dall-e-3" }: Fields): NamedModel {
   return resolveModel(c.env, model);
 }
 
-const rename = renameField((param) => (param === "reference" ? "X-Client-Request-Id" : param));
-
 /** The submission of a batch's line. Its results name URLs: a file with the bytes of all images would be too large. Throws 400. */
 export function toImageLine(c: AppContext, fields: Fields): Fields {
   if (fields["response_format"] === "b64_json") throw refuseField(c, "response_format", "not_equal", { allowed: "url" });
@@ -136,7 +134,7 @@ async function makeImages(
     );
     return asked.body;
   };
-  const made = await submitOnce(c, async (identify) => awaitImages(c, await send(identify, convert).catch(rename)));
+  const made = await submitOnce(c, async (identify) => awaitImages(c, await send(identify, convert).catch(withOwnNames(c))));
   return answerImages(c, made, format);
 }
 

@@ -2,7 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import type { DryRun, TaskData } from "../client.ts";
-import { refuse, toFailure } from "./errors.ts";
+import { refuse, renameField, toFailure } from "./errors.ts";
 import type { Fields } from "./form.ts";
 import { WorkFailed } from "./once.ts";
 
@@ -13,6 +13,12 @@ export const ownFields = (c: AppContext, { max_cost, callback_url, deliver_to, r
   deliver_to,
   reference: c.req.header("x-client-request-id") ?? reference,
 });
+
+/** Rethrows a gateway error with the name that its field has in the request: one of `renamed`, or the header that was the reference. */
+export const withOwnNames = (c: AppContext, renamed: Record<string, string> = {}) =>
+  renameField((name) =>
+    name === "reference" && c.req.header("x-client-request-id") !== undefined ? "X-Client-Request-Id" : renamed[name],
+  );
 
 /** Reports accepted fields that have no effect. */
 export function reportDropped(c: AppContext, names: string[]): void {

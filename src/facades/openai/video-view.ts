@@ -5,6 +5,14 @@ import type { TaskData } from "../client.ts";
 /** OpenAI's sizes and their ratios. */
 export const sizes: Record<string, string> = { "1280x720": "16:9", "720x1280": "9:16" };
 
+/** OpenAI's names of the gateway's fields. */
+export const renamed: Record<string, string> = {
+  duration: "seconds",
+  "images[0]": "input_reference",
+  images: "input_reference",
+  "metadata.first_frame_image": "input_reference",
+};
+
 /** The size in pixels for each ratio, with 720 pixels on the short side; used until the video's own size is known. */
 function toPixels(ratio: string | undefined): string {
   const known = Object.keys(sizes).find((pixels) => sizes[pixels] === ratio);

@@ -5,27 +5,18 @@ import { builtInCatalog } from "../../catalog/catalog.ts";
 import { type DryRun, filePath, isFinal, type ModelEntry, type Page, pickHeaders, toSegment, type TaskData } from "../client.ts";
 import { type NamedModel, resolveModel } from "./aliases.ts";
 import { defaultModel, submissions, withCharacters } from "./characters.ts";
-import { OpenAiError, refuse, refuseField, renameField } from "./errors.ts";
+import { OpenAiError, refuse, refuseField } from "./errors.ts";
 import { type Fields, isForm, readFields, sendForm, toImagesBody } from "./form.ts";
 import { sendBody, sendJson } from "./large-json.ts";
 import { answerList, readPage } from "./lists.ts";
 import { submitOnce } from "./once.ts";
-import { answerDryRun, isDryRun, ownFields, toImageUrl, withDryRun } from "./submission.ts";
-import { sizes, toVideo } from "./video-view.ts";
+import { answerDryRun, isDryRun, ownFields, toImageUrl, withDryRun, withOwnNames } from "./submission.ts";
+import { renamed, sizes, toVideo } from "./video-view.ts";
 
 /** OpenAI's defaults. */
 const defaultSeconds = 4;
 /** The interval after which polling clients query again. */
 const pollAfterMs = "2000";
-
-/** OpenAI's names of the gateway's fields. */
-const renamed: Record<string, string> = {
-  duration: "seconds",
-  "images[0]": "input_reference",
-  images: "input_reference",
-  reference: "X-Client-Request-Id",
-  "metadata.first_frame_image": "input_reference",
-};
 
 /** OpenAI's durations in seconds, accepted for every model for which a route supports exactly this duration. */
 const openAiSeconds = [4, 8, 12];
@@ -36,7 +27,7 @@ const openAiSeconds = [4, 8, 12];
 const rename = (c: AppContext) => (error: unknown) => {
   const { param, allowed } = error instanceof OpenAiError ? error : { param: null };
   if (param === "duration" && Array.isArray(allowed)) throw refuseSeconds(c, allowed as number[]);
-  return renameField((name) => renamed[name])(error);
+  return withOwnNames(c, renamed)(error);
 };
 
 function refuseSeconds(c: AppContext, own: number[] = []): OpenAiError {

@@ -258,9 +258,10 @@ test("a token can set neither callback_url nor reference, on OpenAI's paths neit
     expect(readError(await send(token, image({ [param]: value }), `${images}?dry_run=true`))).toEqual([403, "key_scope", param]);
   }
   expect((await send(token, image({ callback_url: null, reference: null }))).status).toBe(200);
-  const openAi = (headers: Record<string, string>) =>
-    call("/openai/v1/images/generations?dry_run=true", { key: token, body: { model: "imgA-4", prompt: "a cat" }, headers });
+  const openAi = (headers: Record<string, string>, fields = {}) =>
+    call("/openai/v1/images/generations?dry_run=true", { key: token, body: { model: "imgA-4", prompt: "a cat", ...fields }, headers });
   expect(readError(await openAi({ "x-client-request-id": "another customer" }))).toEqual([403, "key_scope", "X-Client-Request-Id"]);
+  expect(readError(await openAi({}, { reference: "another customer" }))).toEqual([403, "key_scope", "reference"]);
   expect((await openAi({})).status).toBe(200);
 });
 
