@@ -10,6 +10,7 @@ import { newId, sha256Hex } from "../base/ids.ts";
 import type { Role } from "../base/roles.ts";
 import type { ConsoleApi } from "../rpc/console-api.ts";
 import { openWallet } from "../db/ledger.ts";
+import { execute, hasRow, queryIds, queryRow, queryRows } from "../db/query.ts";
 import { reachesPeople } from "./mail.ts";
 import { signup, signupQuota } from "./settings.ts";
 
@@ -41,18 +42,17 @@ interface MemberRow extends Account {
  * no account yet. Of an account that the user is not a member of nothing is read.
  */
 export async function findMember(db: D1Database, userId: string, chosen?: string): Promise<Member | undefined> {
-  const { results } = await db
-    .prepare(
-      `SELECT a.id, a.email, a.name, a.disabled, a.admin, a.created_at AS createdAt, a.keys_revision AS keysRevision,
-         m.id AS membershipId, m.role, m.disabled AS memberDisabled, k.id AS keyId, m.language
-       FROM membership m JOIN account a ON a.id = m.account_id AND a.erased_at IS NULL
-       LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
-       WHERE m.user_id = ?1 ORDER BY m.created_at, m.id`,
-    )
-    .bind(userId)
-    .run<MemberRow>();
-  const open = results.filter(({ disabled, memberDisabled }) => !disabled && !memberDisabled);
-  const row = open.find(({ id }) => id === chosen) ?? open[0] ?? results[0];
+  const rows = await queryRows<MemberRow>(
+    db,
+    `SELECT a.id, a.email, a.name, a.disabled, a.admin, a.created_at AS createdAt, a.keys_revision AS keysRevision,
+       m.id AS membershipId, m.role, m.disabled AS memberDisabled, k.id AS keyId, m.language
+     FROM membership m JOIN account a ON a.id = m.account_id AND a.erased_at IS NULL
+     LEFT JOIN api_key k ON k.id = m.key_id AND k.deleted_at IS NULL
+     WHERE m.user_id = ?1 ORDER BY m.created_at, m.id`,
+    [userId],
+  );
+  const open = rows.filter(({ disabled, memberDisabled }) => !disabled && !memberDisabled);
+  const row = open.find(({ id }) => id === chosen) ?? open[0] ?? rows[0];
   if (!row) return undefined;
   const { membershipId, role, memberDisabled, keyId, language, ...account } = row;
   const accounts = open.map(({ id, name, email }) => ({ id, name: name || email }));
@@ -60,15 +60,12 @@ export async function findMember(db: D1Database, userId: string, chosen?: string
 }
 
 /** The accounts of which a user is a member. */
-export const accountsOf = async (db: D1Database, userId: string): Promise<string[]> =>
-  (
-    await db.prepare("SELECT account_id AS id FROM membership WHERE user_id = ?1 ORDER BY created_at").bind(userId).run<{ id: string }>()
-  ).results.map(({ id }) => id);
+export const accountsOf = (db: D1Database, userId: string): Promise<string[]> =>
+  queryIds(db, "SELECT account_id AS id FROM membership WHERE user_id = ?1 ORDER BY created_at", [userId]);
 
 /** Stores the language of the user's pages for later e-mail. */
-export async function setLanguage(db: D1Database, userId: string, language: string): Promise<void> {
-  await db.prepare("UPDATE membership SET language = ?2 WHERE user_id = ?1").bind(userId, language).run();
-}
+export const setLanguage = (db: D1Database, userId: string, language: string): Promise<void> =>
+  execute(db, "UPDATE membership SET language = ?2 WHERE user_id = ?1", [userId, language]);
 
 /** Who gets e-mail that no request causes, with the language of the latest page; null before there was one. */
 export interface Recipient {
@@ -78,27 +75,21 @@ export interface Recipient {
 }
 
 /** The active owners of an account, or the member with this membership. */
-export const findRecipients = async (db: D1Database, accountId: string, membershipId?: string): Promise<Recipient[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT u.email, u.name, m.language FROM membership m JOIN auth_user u ON u.id = m.user_id
-         WHERE m.account_id = ?1 AND m.disabled = 0 AND iif(?2 IS NULL, m.role = 'owner', m.id = ?2) ORDER BY m.created_at`,
-      )
-      .bind(accountId, membershipId ?? null)
-      .run<Recipient>()
-  ).results;
+export const findRecipients = (db: D1Database, accountId: string, membershipId?: string): Promise<Recipient[]> =>
+  queryRows(
+    db,
+    `SELECT u.email, u.name, m.language FROM membership m JOIN auth_user u ON u.id = m.user_id
+     WHERE m.account_id = ?1 AND m.disabled = 0 AND iif(?2 IS NULL, m.role = 'owner', m.id = ?2) ORDER BY m.created_at`,
+    [accountId, membershipId ?? null],
+  );
 
 /** The owners and admins of the accounts that operate this deployment. */
-export const findOperators = async (db: D1Database): Promise<Recipient[]> =>
-  (
-    await db
-      .prepare(
-        `SELECT DISTINCT u.email, u.name, m.language FROM account a JOIN membership m ON m.account_id = a.id JOIN auth_user u ON u.id = m.user_id
-         WHERE a.admin = 1 AND a.disabled = 0 AND m.disabled = 0 AND m.role IN ('owner', 'admin') ORDER BY u.email`,
-      )
-      .run<Recipient>()
-  ).results;
+export const findOperators = (db: D1Database): Promise<Recipient[]> =>
+  queryRows(
+    db,
+    `SELECT DISTINCT u.email, u.name, m.language FROM account a JOIN membership m ON m.account_id = a.id JOIN auth_user u ON u.id = m.user_id
+     WHERE a.admin = 1 AND a.disabled = 0 AND m.disabled = 0 AND m.role IN ('owner', 'admin') ORDER BY u.email`,
+  );
 
 /** The e-mail address of the first owner of an account, or null if no user signs in to it. */
 export const findPerson = async (db: D1Database, accountId: string) => (await findRecipients(db, accountId))[0]?.email ?? null;
@@ -138,13 +129,12 @@ export async function toCaller(db: D1Database, userId: string, { id, account, ro
 }
 
 /** The role of each user of an account, and the id of the console's own key of the user, whose secret was not kept; null without one. */
-export const listRoles = async (db: D1Database, accountId: string) =>
-  (
-    await db
-      .prepare("SELECT user_id AS userId, role, key_id AS keyId FROM membership WHERE account_id = ?1")
-      .bind(accountId)
-      .run<{ userId: string; role: Role; keyId: string | null }>()
-  ).results;
+export const listRoles = (db: D1Database, accountId: string) =>
+  queryRows<{ userId: string; role: Role; keyId: string | null }>(
+    db,
+    "SELECT user_id AS userId, role, key_id AS keyId FROM membership WHERE account_id = ?1",
+    [accountId],
+  );
 
 export interface Person {
   id: string;
@@ -194,27 +184,27 @@ const logOpened = (db: D1Database, userId: string, membershipId: string) =>
 
 /** True if there is a valid invitation for this address. A user with a verified address does not need its token. */
 export const isInvited = async (db: D1Database, email: string): Promise<boolean> =>
-  (await db
-    .prepare("SELECT 1 FROM invitation i JOIN account a ON a.id = i.account_id WHERE a.email = ?1 AND i.expires_at > ?2")
-    .bind(email.toLowerCase(), Date.now())
-    .first()) !== null || isInvitedMember(db, email);
+  (await hasRow(db, "SELECT 1 FROM invitation i JOIN account a ON a.id = i.account_id WHERE a.email = ?1 AND i.expires_at > ?2", [
+    email.toLowerCase(),
+    Date.now(),
+  ])) || isInvitedMember(db, email);
 
 export async function userByEmail(db: D1Database, email: string): Promise<Person | undefined> {
-  const row = await db
-    .prepare("SELECT id, email, emailVerified, name FROM auth_user WHERE email = ?1")
-    .bind(email.toLowerCase())
-    .first<Omit<Person, "emailVerified"> & { emailVerified: 0 | 1 }>();
+  const row = await queryRow<Omit<Person, "emailVerified"> & { emailVerified: 0 | 1 }>(
+    db,
+    "SELECT id, email, emailVerified, name FROM auth_user WHERE email = ?1",
+    [email.toLowerCase()],
+  );
   return row ? { ...row, emailVerified: row.emailVerified === 1 } : undefined;
 }
 
 /** True for the address of a user who has not opened the link in the e-mail. Not of a member of an account, who joined it when no e-mail could be sent. */
-export const isUnconfirmed = async (db: D1Database, address: string): Promise<boolean> =>
-  (await db
-    .prepare(
-      "SELECT 1 FROM auth_user u WHERE email = ?1 AND emailVerified = 0 AND NOT EXISTS (SELECT 1 FROM membership WHERE user_id = u.id)",
-    )
-    .bind(address)
-    .first()) !== null;
+export const isUnconfirmed = (db: D1Database, address: string): Promise<boolean> =>
+  hasRow(
+    db,
+    "SELECT 1 FROM auth_user u WHERE email = ?1 AND emailVerified = 0 AND NOT EXISTS (SELECT 1 FROM membership WHERE user_id = u.id)",
+    [address],
+  );
 
 /** Records that a user has verified their address by e-mail. Older passkeys are deleted, because they may belong to someone who only claimed the address. */
 export async function proveAddress(db: D1Database, userId: string): Promise<void> {
@@ -242,16 +232,14 @@ export async function readLogins(
 }
 
 /** Ends a user's links to reset the password: after a change of password or address they would still open the account to who reads the old mail. */
-export async function endResetLinks(db: D1Database, userId: string): Promise<void> {
-  await db.prepare("DELETE FROM auth_verification WHERE value = ?1").bind(userId).run();
-}
+export const endResetLinks = (db: D1Database, userId: string): Promise<void> =>
+  execute(db, "DELETE FROM auth_verification WHERE value = ?1", [userId]);
 
 /** The user of an unused link to reset a password; undefined if it is not known. better-auth stores the SHA-256 of its token, in Base64. */
 export async function findResetUser(db: D1Database, token: string): Promise<string | undefined> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`reset-password:${token}`));
   const stored = new Uint8Array(digest).toBase64({ alphabet: "base64url", omitPadding: true });
-  const row = await db.prepare("SELECT value FROM auth_verification WHERE identifier = ?1").bind(stored).first<{ value: string }>();
-  return row?.value;
+  return (await queryRow<{ value: string }>(db, "SELECT value FROM auth_verification WHERE identifier = ?1", [stored]))?.value;
 }
 
 /** The sign-ins of a user that failed within an hour and are logged; more would fill the log. */
@@ -269,17 +257,16 @@ export interface FailedSignIn {
 /** Logs a refused sign-in in the accounts of its user, who is known by the passkey or login, else by the address. */
 export async function logFailure(db: D1Database, { login, id, email }: FailedSignIn, address: string | null): Promise<void> {
   const text = (value: unknown) => (typeof value === "string" ? value : null);
-  const user = await db
-    .prepare(
-      `SELECT id FROM auth_user WHERE id = coalesce((SELECT userId FROM auth_passkey WHERE ?1 = 'passkey' AND credentialID = ?2),
-         (SELECT userId FROM auth_account WHERE providerId = ?1 AND accountId = ?2), (SELECT id FROM auth_user WHERE email = ?3))`,
-    )
-    .bind(login, text(id), text(email)?.toLowerCase() ?? null)
-    .first<{ id: string }>();
-  if (!user || !(await countAttempt(db, `failed sign-in ${user.id}`, failuresLogged))) return;
+  const [user] = await queryIds(
+    db,
+    `SELECT id FROM auth_user WHERE id = coalesce((SELECT userId FROM auth_passkey WHERE ?1 = 'passkey' AND credentialID = ?2),
+       (SELECT userId FROM auth_account WHERE providerId = ?1 AND accountId = ?2), (SELECT id FROM auth_user WHERE email = ?3))`,
+    [login, text(id), text(email)?.toLowerCase() ?? null],
+  );
+  if (user === undefined || !(await countAttempt(db, `failed sign-in ${user}`, failuresLogged))) return;
   const by: Actor = { kind: "system", id: "sign_in", address };
-  const accounts = await accountsOf(db, user.id);
-  const act = { act: "sign_in_failed", target: user.id, after: { login } } as const;
+  const accounts = await accountsOf(db, user);
+  const act = { act: "sign_in_failed", target: user, after: { login } } as const;
   if (accounts.length > 0) await db.batch(accounts.map((accountId) => auditRow(db, accountId, by, act)));
 }
 
@@ -322,11 +309,9 @@ export async function invitedTo(db: D1Database, token: string): Promise<Invited 
 
 /** The account of an operator's invitation, or undefined: unknown, used, or expired. */
 async function ownedBy(db: D1Database, token: string): Promise<Account | undefined> {
-  const row = await db
-    .prepare("SELECT account_id AS id FROM invitation WHERE token_hash = ?1 AND expires_at > ?2")
-    .bind(await sha256Hex(token), Date.now())
-    .first<{ id: string }>();
-  return row ? accountById(db, row.id) : undefined;
+  const sql = "SELECT account_id AS id FROM invitation WHERE token_hash = ?1 AND expires_at > ?2";
+  const [id] = await queryIds(db, sql, [await sha256Hex(token), Date.now()]);
+  return id === undefined ? undefined : accountById(db, id);
 }
 
 /**
