@@ -3,22 +3,15 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { highlight } from "../../src/console/parts/highlight.ts";
-import { accountByEmail } from "../../src/db/accounts.ts";
 import { insertConversation } from "../../src/db/conversations.ts";
 import { asAdmin, holdTime } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { type Browser, person } from "./support.ts";
 
 holdTime();
 
 const words = (html: string) => (html.split('id="talk"')[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 /** The revision that the page shows. */
 const revision = (html: string) => /id="say".*?name="at" value="(\d+)"/s.exec(html)?.[1] ?? "";
-
-async function person() {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  return { browser, id: (await accountByEmail(env.DB, email))!.id };
-}
 
 /** Sends a form of the page and returns the path where its answer is. */
 async function send(browser: Browser, path: string, form: Record<string, string | string[]>): Promise<string> {

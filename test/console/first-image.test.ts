@@ -1,20 +1,11 @@
 /** The overview of an account without tasks: its first image is made in place, once however often the form is sent. */
 
 import { expect, test } from "vitest";
-import { env } from "cloudflare:workers";
-import { accountByEmail } from "../../src/db/accounts.ts";
 import { nextTask, taskIds } from "../openai/support.ts";
 import { asAdmin, finish, holdTime, readBalance, unique } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { person } from "./support.ts";
 
 holdTime();
-
-async function person() {
-  const browser = new Browser();
-  const { id } = (await accountByEmail(env.DB, await browser.signUp()))!;
-  const made = await asAdmin(`/accounts/${id}/keys`, { body: { name: "reader", quota: null } });
-  return { browser, id, account: { id, key: made.body.key as string, keyId: made.body.id as string } };
-}
 
 const keyIn = (html: string) => /name="key" value="([\w-]+)"/.exec(html)?.[1] ?? "";
 

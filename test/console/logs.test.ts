@@ -4,19 +4,9 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { writeEntries } from "../../src/db/grants.ts";
 import { writeRequests } from "../../src/db/request-pages.ts";
-import { asAdmin } from "../support/gateway.ts";
-import { Browser, words } from "./support.ts";
+import { Browser, person, words } from "./support.ts";
 
 const page = "/console/logs";
-
-async function person(): Promise<{ browser: Browser; id: string; keyId: string }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  const { id } = body.data[0];
-  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "A <program>", quota: null } });
-  return { browser, id, keyId: key.body.id };
-}
 
 const rows = (text: string) => [...text.matchAll(/id="row-([\w-]+)"/g)].map(([, id = ""]) => id);
 

@@ -11,7 +11,7 @@ import { pages } from "../../src/console/pages.tsx";
 import { asAdmin, call, complete, holdTime, submit, unique, image } from "../support/gateway.ts";
 import { hashedPath } from "../../src/console/static-files.ts";
 import { openStub } from "../support/faults.ts";
-import { Browser } from "./support.ts";
+import { Browser, person } from "./support.ts";
 
 holdTime();
 
@@ -47,9 +47,7 @@ const open = new Set(
 
 /** A user with one of each kind of record that pages show. */
 async function personWithAll() {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const accountId = (await accountByEmail(env.DB, email))!.id;
+  const { browser, email, id: accountId } = await person();
   const keyName = unique();
   const [key = ""] = (await (await browser.ask("/console/keys", { name: keyName + script, quota: "", expires: "" })).text()).match(
     secretPattern,

@@ -5,7 +5,9 @@ import { env } from "cloudflare:workers";
 import { answerCalls } from "../../src/console/auth/calls.ts";
 import { mailBudget, mailLowBalance, mailTopUp } from "../../src/console/letters.ts";
 import { pages } from "../../src/console/pages.tsx";
+import { accountByEmail } from "../../src/db/accounts.ts";
 import gateway from "../../src/worker.ts";
+import { type Account, asAdmin } from "../support/gateway.ts";
 import { toEnv, type Vars } from "../support/models.ts";
 
 const origin = "https://gateway.example";
@@ -95,6 +97,23 @@ export class Browser {
   get cookies(): ReadonlyMap<string, string> {
     return this.#cookies;
   }
+}
+
+/** A new user, who has signed up, and an API key of the account. `add` is added to the balance of a new account. */
+export async function person(browser = new Browser(), add = 0) {
+  const email = await browser.signUp();
+  const { id } = (await accountByEmail(env.DB, email))!;
+  if (add) await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { add } });
+  const { body } = await asAdmin(`/accounts/${id}/keys`, { body: { name: "A <program>", quota: null } });
+  const account: Account = { id, key: body.key, keyId: body.id };
+  return { browser, email, ...account, account };
+}
+
+/** A new user of an account that operates the gateway. */
+export async function operator() {
+  const made = await person();
+  await asAdmin(`/accounts/${made.id}`, { method: "PATCH", body: { admin: true } });
+  return made;
 }
 
 /** The ways of the refused sign-ins in the audit log of this user's account, in alphabetical order. */

@@ -5,21 +5,12 @@ import { expect, test } from "vitest";
 import { readWebhook } from "../../src/db/webhooks.ts";
 import { type Account, asAdmin, complete, holdTime, unique } from "../support/gateway.ts";
 import { callBack, ok, receivers, setEndpoint } from "../support/receiver.ts";
-import { Browser } from "./support.ts";
+import { person } from "./support.ts";
 
 holdTime();
 
 const page = "/console/webhooks";
 const hook = "https://hooks.example.com/done";
-
-async function person(): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  const { id } = body.data[0];
-  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } });
-  return { browser, account: { id, key: key.body.key, keyId: key.body.id } };
-}
 
 const image = (account: Account) => complete(account, "/v1/images/generations", { model: "imgA-4", prompt: unique() });
 const toEndpoint = async ({ id }: Account) => (await readWebhook(env, id)).url;

@@ -26,7 +26,7 @@ import {
   unique,
   image,
 } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, person } from "../support.ts";
 import type { Vars } from "../../support/models.ts";
 
 holdTime();
@@ -35,12 +35,6 @@ const root = "/console/admin";
 const images = "/v1/images/generations";
 const readPage = (account: Pick<Account, "id">) => `${root}/accounts/${account.id}`;
 const give = (id: string, role: boolean) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: role } });
-
-async function person(): Promise<{ browser: Browser; id: string; email: string }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  return { browser, id: (await accountByEmail(env.DB, email))!.id, email };
-}
 
 /** One user with the admin role, and one without. */
 let operator: Awaited<ReturnType<typeof person>>;

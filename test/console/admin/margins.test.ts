@@ -3,19 +3,15 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { accountByEmail } from "../../../src/db/accounts.ts";
 import { readCatalog } from "../../../src/current-catalog.ts";
 import { asAdmin, complete, holdTime, newAccount, readBalance, unique } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { operator, person } from "../support.ts";
 
 holdTime();
 
 test("revenue, cost and margin are shown by model, route, account and day; a loss is marked, other users get 404", async () => {
-  const browser = new Browser();
-  const other = new Browser();
-  const { id } = (await accountByEmail(env.DB, await browser.signUp()))!;
-  await other.signUp();
-  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: true } });
+  const { browser } = await operator();
+  const { browser: other } = await person();
   const path = "/console/admin/margins";
   expect(await browser.read(path)).toContain("Nothing was settled in this time");
   expect(await browser.read("/console/admin/providers")).toContain("No attempt has ended in the last 24 hours");

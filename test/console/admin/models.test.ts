@@ -3,10 +3,9 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { accountByEmail } from "../../../src/db/accounts.ts";
 import { readCatalog } from "../../../src/current-catalog.ts";
 import { asAdmin, call, holdTime, newAccount } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { type Browser, operator, person } from "../support.ts";
 
 holdTime();
 
@@ -16,15 +15,9 @@ const text = { kind: "text", price: { input: 1, output: 2 }, routes: [{ provider
 let browser: Browser;
 let other: Browser;
 
-const signUp = async (isAdmin: boolean) => {
-  const made = new Browser();
-  const { id } = (await accountByEmail(env.DB, await made.signUp()))!;
-  if (isAdmin) await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: true } });
-  return made;
-};
-
 beforeAll(async () => {
-  [browser, other] = await Promise.all([signUp(true), signUp(false)]);
+  ({ browser } = await operator());
+  ({ browser: other } = await person());
 });
 beforeEach(async () => {
   await env.DB.exec("DELETE FROM model");
@@ -382,7 +375,7 @@ test("users without the admin role, and models that do not exist, get 404", asyn
 });
 
 test.each(["zh", "ko", "ja"])("in %s every page has its words, and rules come in that language", async (language) => {
-  const speaking = await signUp(true);
+  const { browser: speaking } = await operator();
   await speaking.ask(`/console/language?to=${language}`);
   await put("reef-text", text);
   for (const path of ["", "/reef-text", "/reef-text/json", "/reef-text/revisions", "/reef-text/remove", "/_new"]) {

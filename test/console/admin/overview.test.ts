@@ -4,13 +4,12 @@ import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test, vi } from "vitest";
 import { liveCatalog } from "../../../src/current-catalog.ts";
-import { accountByEmail } from "../../../src/db/accounts.ts";
 import { recordIncident, writeAlert } from "../../../src/db/alerts.ts";
 import { type SettledEntry, writeEntries } from "../../../src/db/grants.ts";
 import { writeHeartbeat } from "../../../src/db/jobs.ts";
 import { writeInFlight } from "../../../src/db/operator-series.ts";
 import { type Account, asAdmin, holdTime, newAccount, submit, unique } from "../../support/gateway.ts";
-import { Browser, words } from "../support.ts";
+import { type Browser, operator, person, words } from "../support.ts";
 
 holdTime();
 
@@ -20,10 +19,8 @@ let browser: Browser;
 let other: Browser;
 
 beforeAll(async () => {
-  [browser, other] = [new Browser(), new Browser()];
-  const { id } = (await accountByEmail(env.DB, await browser.signUp()))!;
-  await other.signUp();
-  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: true } });
+  ({ browser } = await operator());
+  ({ browser: other } = await person());
 });
 
 const row = (html: string, label: string, name: string) => {

@@ -7,24 +7,14 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../../src/base/ids.ts";
 import { run as runBatch, wake as wakeBatch } from "../../support/batches.ts";
 import { accessKeyId, buckets, secretAccessKey } from "../../support/bucket.ts";
-import { type Account, alarm, asAdmin, call, finish, holdTime, script, unique } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { type Account, alarm, call, finish, holdTime, script, unique } from "../../support/gateway.ts";
+import { type Browser, person } from "../support.ts";
 
 beforeEach(holdTime);
 afterEach(() => void vi.useRealTimers());
 
 const page = "/console/batches";
 const images = "/v1/images/generations";
-
-async function person(quota = "100"): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  const { id } = body.data[0];
-  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: Number(quota) } });
-  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } });
-  return { browser, account: { id, key: key.body.key, keyId: key.body.id } };
-}
 
 const line = (id: string, more: object = {}) => ({ custom_id: id, endpoint: images, body: { model: "imgA-4", prompt: unique(), ...more } });
 const toText = (lines: object[]) => lines.map((one) => `${JSON.stringify(one)}\n`).join("");

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { accessKeyId, buckets, origin, secretAccessKey } from "../../support/bucket.ts";
 import { alarm, call, finish, holdTime } from "../../support/gateway.ts";
 import { person as shopper, readForm, run } from "../playground/support.ts";
-import { Browser } from "../support.ts";
+import { person } from "../support.ts";
 
 holdTime();
 
@@ -19,14 +19,8 @@ const filled = {
   prefix: "",
 };
 
-async function person(): Promise<Browser> {
-  const browser = new Browser();
-  await browser.signUp();
-  return browser;
-}
-
 test("a destination is added, shown without its secret, replaced and deleted", async () => {
-  const browser = await person();
+  const { browser } = await person();
   expect(await browser.read(page)).toContain("No destination yet");
   expect((await browser.ask(page, filled)).headers.get("location")).toBe(`${page}?done=saved`);
   const html = await browser.read(page);
@@ -39,7 +33,7 @@ test("a destination is added, shown without its secret, replaced and deleted", a
   expect(change).not.toContain(secretAccessKey);
   expect((await browser.ask(page, { ...filled, prefix: "a/" })).status).toBe(303);
   expect(await browser.read(page)).toContain("s3://media/a/");
-  const stranger = await person();
+  const { browser: stranger } = await person();
   for (const place of ["test", "delete"]) expect((await stranger.ask(`${page}/shop/${place}`, {})).status).toBe(404);
   expect(await browser.read(`${page}/shop/delete`)).toContain("Delete the destination shop?");
   expect((await browser.ask(`${page}/shop/delete`, {})).headers.get("location")).toBe(`${page}?done=deleted`);
@@ -47,7 +41,7 @@ test("a destination is added, shown without its secret, replaced and deleted", a
 });
 
 test("a refused form keeps what was typed, except the secret, with each error at its field", async () => {
-  const browser = await person();
+  const { browser } = await person();
   const cases = [
     [{ name: "Shop" }, "name"],
     [{ endpoint: "https://s3.example.com/path" }, "endpoint"],
@@ -67,7 +61,7 @@ test("a refused form keeps what was typed, except the secret, with each error at
 });
 
 test("the test button tells the outcome of each step", async () => {
-  const browser = await person();
+  const { browser } = await person();
   await browser.ask(page, filled);
   const { at } = buckets([origin]);
   const good = await (await browser.ask(`${page}/shop/test`, {})).text();
@@ -118,6 +112,6 @@ test("a run of the playground is delivered to the chosen destination; the task's
   expect(body.data.delivery).toMatchObject({ status: "pending" });
   // Neither a task without delivery nor a stranger's has the button.
   expect(await browser.read(`/console/tasks/${plain.id}`)).not.toContain("Deliver again");
-  const stranger = await person();
+  const { browser: stranger } = await person();
   expect((await stranger.ask(`${task}/delivery`, {})).status).toBe(404);
 });

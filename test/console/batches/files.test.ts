@@ -2,18 +2,12 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { holdTime } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, person } from "../support.ts";
 
 beforeEach(holdTime);
 afterEach(() => vi.useRealTimers());
 
 const page = "/console/files";
-
-async function person(gatewayVars = {}): Promise<Browser> {
-  const browser = new Browser({}, gatewayVars);
-  await browser.signUp();
-  return browser;
-}
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...crypto.getRandomValues(new Uint8Array(100))]);
 
@@ -25,7 +19,7 @@ function toForm(bytes: string | Uint8Array<ArrayBuffer>, name: string, seconds =
 }
 
 test("a file is uploaded with its name and lifetime, listed, opened and deleted", async () => {
-  const browser = await person();
+  const { browser } = await person();
   expect(await browser.read(page)).toContain("No file yet");
   const answer = await browser.ask(page, toForm(png, "crane & <b>.png"));
   expect(answer.status, await answer.clone().text()).toBe(303);
@@ -39,7 +33,7 @@ test("a file is uploaded with its name and lifetime, listed, opened and deleted"
     "inline; filename*=UTF-8''crane%20%26%20%3Cb%3E.png",
   ]);
   expect(new Uint8Array(await content.arrayBuffer())).toEqual(png);
-  const stranger = await person();
+  const { browser: stranger } = await person();
   for (const place of ["content", "delete"]) expect((await stranger.ask(`${page}/${id}/${place}`)).status).toBe(404);
   expect((await stranger.ask(`${page}/${id}/delete`, {})).status).toBe(404);
   expect(await browser.read(`${page}/${id}/delete`)).toContain("Delete crane &amp; &lt;b&gt;.png?");
@@ -49,7 +43,7 @@ test("a file is uploaded with its name and lifetime, listed, opened and deleted"
 });
 
 test("lines of a batch lead to their check; other files and expired ones do not", async () => {
-  const browser = await person();
+  const { browser } = await person();
   const answer = await browser.ask(page, toForm('{"custom_id": "a"}\n', "lines.jsonl"));
   const id = answer.headers.get("location")?.split("#")[1];
   expect(await browser.read(page)).toContain(`href="/console/batches/new?file=${id}"`);
@@ -59,7 +53,7 @@ test("lines of a batch lead to their check; other files and expired ones do not"
 });
 
 test("a file that is refused says why, and nothing is stored", async () => {
-  const browser = await person({ MAX_FILE_BYTES: "1000" });
+  const { browser } = await person(new Browser({}, { MAX_FILE_BYTES: "1000" }));
   const cases = [
     [toForm("hello", "a.txt"), 400],
     [toForm(png, "a.png", "5"), 400],
@@ -76,7 +70,7 @@ test("a file that is refused says why, and nothing is stored", async () => {
 });
 
 test("older files are on further pages", async () => {
-  const browser = await person();
+  const { browser } = await person();
   for (let at = 0; at < 51; at++) {
     await browser.ask(page, toForm(`{"custom_id": "${at}-${crypto.randomUUID()}"}\n`, `lines-${at}.jsonl`));
     vi.setSystemTime(Date.now() + 1_000);

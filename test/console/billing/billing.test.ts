@@ -3,21 +3,12 @@
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { dailyBalances, daysLeft } from "../../../src/console/billing/series.ts";
-import { type Account, asAdmin, complete, holdTime, unique } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { asAdmin, complete, holdTime, unique } from "../../support/gateway.ts";
+import { Browser, person } from "../support.ts";
 
 holdTime();
 
 const page = "/console/billing";
-
-async function person(): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  const { id } = body.data[0];
-  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } });
-  return { browser, account: { id, key: key.body.key, keyId: key.body.id } };
-}
 
 async function newCode(fields: object = {}): Promise<string> {
   return (await asAdmin("/codes", { body: { count: 1, amount: 25, ...fields } })).body.codes[0].code;

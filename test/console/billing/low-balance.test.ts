@@ -3,13 +3,12 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { accountByEmail } from "../../../src/db/accounts.ts";
 import { tellLowBalances } from "../../../src/operations/low-balances.ts";
 import { Objects } from "../../../src/rpc/objects.ts";
 import { asAdmin, holdTime } from "../../support/gateway.ts";
 import { toEnv } from "../../support/models.ts";
 import { mailLowBalance } from "../../../src/console/letters.ts";
-import { Browser } from "../support.ts";
+import { Browser, operator, person } from "../support.ts";
 
 holdTime();
 
@@ -32,14 +31,12 @@ function mailbox() {
   return { box, vars };
 }
 
-async function person(vars: Partial<ConsoleEnv> = {}) {
+async function withMail(vars: Partial<ConsoleEnv>) {
   const own: Partial<ConsoleEnv> = {};
-  const browser = new Browser(own);
-  const email = await browser.signUp();
-  const { id } = (await accountByEmail(env.DB, email))!;
+  const made = await person(new Browser(own));
   // After the sign-up, which would else wait for an e-mail.
   Object.assign(own, vars);
-  return { browser, id, email };
+  return made;
 }
 
 const setQuota = (id: string, quota: number) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota } });
@@ -117,7 +114,7 @@ test("credit is asked for by e-mail, to the operators, at most twice an hour; wi
   const { box, vars } = mailbox();
   const operator = await person();
   await env.DB.prepare("UPDATE account SET admin = 1 WHERE id = ?1").bind(operator.id).run();
-  const { browser, id, email } = await person(vars);
+  const { browser, id, email } = await withMail(vars);
   expect(await browser.read("/console/credit")).toContain("The operators of this gateway get an e-mail");
   for (let time = 0; time < 2; time++) {
     const asked = await browser.ask("/console/credit", { words: "a film <b>today</b>" });
@@ -137,9 +134,8 @@ test("the words of who asks for credit make no button of a link: operators are t
   const pages: string[] = [];
   const send = async ({ html }: { html: string }) => (pages.push(html), { messageId: "1" });
   const vars = { MAIL: { send } as unknown as SendEmail, MAIL_FROM: "gateway@example.com" };
-  const { browser } = await person(vars);
-  const operator = await person();
-  await asAdmin(`/accounts/${operator.id}`, { method: "PATCH", body: { admin: true } });
+  const { browser } = await withMail(vars);
+  await operator();
   const words = "Please sign in again:\r\n\r\nhttps://evil.example/console\n\n\u2028https://evil.example/two";
   expect((await browser.ask("/console/credit", { words })).headers.get("location")).toBe("/console/credit?sent=1");
   expect(pages.length).toBeGreaterThan(0);

@@ -5,24 +5,18 @@ import { beforeEach, expect, test } from "vitest";
 import { mailTopUp } from "../../../src/console/letters.ts";
 import { asAdmin, holdTime } from "../../support/gateway.ts";
 import { Shop } from "../../payments/support.ts";
-import { Browser } from "../support.ts";
+import { Browser, person } from "../support.ts";
 
 beforeEach(holdTime);
 
 const page = "/console/billing";
 
-async function person(shop: Shop) {
-  const browser = new Browser({}, shop.vars);
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  return { browser, id: body.data[0].id as string };
-}
-
+const customer = (shop: Shop) => person(new Browser({}, shop.vars));
 const inSession = (location: string | null) => location!.split("/").at(-1)!;
 
 test("two clicks: an offered amount, paid at Stripe, then the balance, the payment and its receipt", async () => {
   const shop = new Shop();
-  const { browser, id } = await person(shop);
+  const { browser, id } = await customer(shop);
   const before = await browser.read(page);
   expect(before).toContain("Top up");
   expect(before).toContain("Nothing was paid yet.");
@@ -44,7 +38,7 @@ test("two clicks: an offered amount, paid at Stripe, then the balance, the payme
   expect([portal.status, portal.headers.get("location")]).toEqual([303, expect.stringContaining("https://billing.stripe.com/")]);
   expect((await browser.ask("/console")).headers.get("content-security-policy")).not.toContain("stripe");
 
-  const stranger = await person(shop);
+  const stranger = await customer(shop);
   expect((await stranger.browser.ask(link)).status).toBe(404);
 });
 
@@ -55,7 +49,7 @@ test.each([
   ["25000000", "10.005", "multiple of $0.01"],
 ])("an amount that cannot be paid is refused beside its field: %s %s", async (chosen, other, problem) => {
   const shop = new Shop();
-  const { browser } = await person(shop);
+  const { browser } = await customer(shop);
   const answer = await browser.ask(`${page}/pay`, { chosen, other });
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(problem)]);
   expect(shop.stripe.calls).toEqual([]);
@@ -63,7 +57,7 @@ test.each([
 
 test("an unlimited account has no forms to pay or to redeem a code, and refuses both", async () => {
   const shop = new Shop();
-  const { browser, id } = await person(shop);
+  const { browser, id } = await customer(shop);
   const { body } = await asAdmin("/codes", { body: { count: 1, amount: 5 } });
   const { code } = body.codes[0];
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota: null } });
@@ -82,7 +76,7 @@ test("an unlimited account has no forms to pay or to redeem a code, and refuses 
 
 test("payments have pages and a CSV file, and the button names each offered amount", async () => {
   const shop = new Shop();
-  const { browser, id } = await person(shop);
+  const { browser, id } = await customer(shop);
   expect(await browser.read(page)).not.toContain("payments.csv");
   const row =
     "INSERT INTO payment (id, account_id, created_at, money, currency, amount, state, card) VALUES (?1, ?2, ?3, ?4, 'usd', ?5, 'paid', 'Visa 4242')";
@@ -108,7 +102,7 @@ test("payments have pages and a CSV file, and the button names each offered amou
 });
 
 test("credits and debits have pages and a CSV file", async () => {
-  const { browser, id } = await person(new Shop());
+  const { browser, id } = await customer(new Shop());
   expect(await browser.read(page)).not.toContain("credits.csv");
   const row = "INSERT INTO quota_change (account_id, at, before, after, reason) VALUES (?1, ?2, ?3, ?4, 'only for admins')";
   const change = (before: number, after: number) => env.DB.prepare(row).bind(id, Date.now(), 1e6 * before, 1e6 * after);
@@ -133,7 +127,7 @@ test("credits and debits have pages and a CSV file", async () => {
 
 test("a refund and a dispute are named in the list", async () => {
   const shop = new Shop();
-  const { browser } = await person(shop);
+  const { browser } = await customer(shop);
   const pay = async () => {
     const { headers } = await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" });
     return shop.stripe.pay(inSession(headers.get("location")));
@@ -149,7 +143,7 @@ test("a refund and a dispute are named in the list", async () => {
 
 test("automatic top-up: on with a card that is stored at Stripe, changed, and off again", async () => {
   const shop = new Shop();
-  const { browser, id } = await person(shop);
+  const { browser, id } = await customer(shop);
   expect(await browser.read(page)).toContain("never more than you allow in a month");
   const settings = { threshold: "5", amount: "10", ceiling: "30", do: "save" };
   const sent = await browser.ask(`${page}/top-up`, settings);
@@ -164,7 +158,7 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   expect(await browser.read(`${page}/card`)).toBe("Visa ending in 4242, stored at Stripe.");
   shop.stripe.faults.push(500, 500);
   expect((await browser.ask(`${page}/card`)).status).toBe(204);
-  expect((await (await person(shop)).browser.ask(`${page}/card`)).status).toBe(204);
+  expect((await (await customer(shop)).browser.ask(`${page}/card`)).status).toBe(204);
   const refused = await browser.ask(`${page}/top-up`, { ...settings, threshold: "11" });
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("from $0.01 to $10.00")]);
   expect((await browser.ask(`${page}/top-up`, { ...settings, ceiling: "much" })).status).toBe(400);
@@ -180,7 +174,7 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
 });
 
 test("owners are told in their language that automatic top-up is paused", async () => {
-  const { id } = await person(new Shop());
+  const { id } = await customer(new Shop());
   const sent: { subject: string; text: string; to: string }[] = [];
   const vars = { MAIL: { send: async (mail: never) => void sent.push(mail) } as never, MAIL_FROM: "gateway@example.com" };
   await env.DB.prepare("UPDATE membership SET language = 'ja' WHERE account_id = ?1").bind(id).run();
@@ -194,7 +188,7 @@ test("owners are told in their language that automatic top-up is paused", async 
 
 test("Stripe that does not answer is said, and nothing is lost", async () => {
   const shop = new Shop();
-  const { browser } = await person(shop);
+  const { browser } = await customer(shop);
   shop.stripe.faults.push(500, 500);
   const answer = await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" });
   expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining("Stripe does not answer")]);
@@ -219,7 +213,7 @@ test("payments that the operator has ended: no forms, but what was paid, its rec
 
 test("without payments the page is as it was, also with a setting that is wrong", async () => {
   for (const vars of [{ STRIPE_SECRET_KEY: "" }, { BALANCE_UNIT: "TOKENS" }]) {
-    const { browser } = await person(new Shop(vars));
+    const { browser } = await customer(new Shop(vars));
     const text = await browser.read(page);
     expect(text).toContain("Redeem a code");
     for (const part of ["Top up", "Payments"]) expect(text).not.toContain(part);
@@ -232,7 +226,7 @@ test.each([
   ["ko", "Stripe로 결제"],
   ["ja", "Stripe で支払う"],
 ])("the form in %s", async (language, text) => {
-  const { browser } = await person(new Shop());
+  const { browser } = await customer(new Shop());
   const response = await browser.ask(page, undefined, undefined, { "accept-language": language });
   expect(await response.text()).toContain(text);
 });

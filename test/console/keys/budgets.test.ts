@@ -4,12 +4,11 @@ import { createExecutionContext, createMessageBatch, getQueueResult } from "clou
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { mailBudget } from "../../../src/console/letters.ts";
-import { accountByEmail } from "../../../src/db/accounts.ts";
 import { findCaller } from "../../../src/db/callers.ts";
 import type { BudgetAlert } from "../../../src/wallet/alerts.ts";
 import worker from "../../../src/worker.ts";
 import { type Account, asAdmin, call, holdTime, submit, unique } from "../../support/gateway.ts";
-import { Browser, secretIn } from "../support.ts";
+import { type Browser, person, secretIn } from "../support.ts";
 
 holdTime();
 
@@ -17,17 +16,11 @@ const dayMs = 86_400_000;
 const images = "/v1/images/generations";
 const image = (n = 1) => ({ model: "imgA-4", prompt: unique(), n }); // 0.03 each
 
-let signedUp: Promise<{ browser: Browser; id: string }> | undefined;
-
-async function signUp() {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  return { browser, id: (await accountByEmail(env.DB, email))!.id };
-}
+let signedUp: ReturnType<typeof person> | undefined;
 
 /** A new key from the form with these fields beside its name. */
 async function newKey(fields: Record<string, string>): Promise<{ browser: Browser; account: Account; name: string }> {
-  const { browser, id } = await (signedUp ??= signUp());
+  const { browser, id } = await (signedUp ??= person());
   const name = unique();
   const answer = await browser.ask("/console/keys", { name, quota: "", expires: "", ...fields });
   expect(answer.status).toBe(200);
@@ -82,7 +75,7 @@ test("a key's budget is changed, kept and removed by its form; an invalid one is
 });
 
 test("a key without a valid budget is not created", async () => {
-  const { browser } = await (signedUp ??= signUp());
+  const { browser } = await (signedUp ??= person());
   const name = unique();
   const refused = await browser.ask("/console/keys", { name, quota: "", expires: "", budget: "1,5", window: "day" });
   expect(refused.status).toBe(400);
@@ -121,8 +114,7 @@ test("a key's expiry is set, kept and removed later, and an expired key works ag
 });
 
 test("an admin sets an account's budget, and the account page shows its user the remaining amount", async () => {
-  const browser = new Browser();
-  const { id } = (await accountByEmail(env.DB, await browser.signUp()))!;
+  const { browser, id } = await person();
   const key = secretIn(await (await browser.ask("/console/keys", { name: "one", quota: "", budget: "" })).text());
   expect(await browser.read("/console/account")).not.toContain("The operator set this budget");
   await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { admin: true } });
@@ -155,9 +147,7 @@ async function mail(budget: BudgetAlert, vars: Partial<ConsoleEnv>): Promise<"ac
 }
 
 test("a reached budget causes an e-mail to the account's user, in the language of their latest page; a refused e-mail is sent again", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { id } = (await accountByEmail(env.DB, email))!;
+  const { browser, email, id } = await person();
   const page = await (await browser.ask("/console/keys", { name: "Stapel", quota: "", budget: "" })).text();
   const { keyId } = (await findCaller(env, secretIn(page)))!;
   const sent: { to: string; from: string; subject: string; text: string }[] = [];

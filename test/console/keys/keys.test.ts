@@ -2,26 +2,19 @@
 
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
-import { accountByEmail } from "../../../src/db/accounts.ts";
 import { findCaller } from "../../../src/db/callers.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, submit, unique, image } from "../../support/gateway.ts";
 import { startReplica } from "../../support/replica.ts";
-import { Browser, secretIn } from "../support.ts";
+import { Browser, person, secretIn } from "../support.ts";
 
 holdTime();
 
 /** One user for all tests: signing up is slow, and each test has its own key. */
-let signedUp: Promise<{ browser: Browser; id: string }> | undefined;
-
-async function signUp() {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  return { browser, id: (await accountByEmail(env.DB, email))!.id };
-}
+let signedUp: ReturnType<typeof person> | undefined;
 
 /** A new key with this quota and a unique name. */
 async function newKey(quota: string, expires = ""): Promise<{ browser: Browser; account: Account; name: string }> {
-  const { browser, id } = await (signedUp ??= signUp());
+  const { browser, id } = await (signedUp ??= person());
   const name = unique();
   const key = secretIn(await (await browser.ask("/console/keys", { name, quota, expires })).text());
   const { keyId } = (await findCaller(env, key))!;
@@ -216,7 +209,7 @@ test("the operator sees both keys of a rotation with their shared quota, and del
 });
 
 test("a key's scope is set when it is created and changed later by its form", async () => {
-  const { browser } = await (signedUp ??= signUp());
+  const { browser } = await (signedUp ??= person());
   const name = unique();
   const fields = { name, quota: "", expires: "", "kind-image": "on", "model-imgA-4": "on", "model-imgB-4o-image": "on", open: "7" };
   const key = secretIn(await (await browser.ask("/console/keys", fields)).text());
@@ -249,7 +242,7 @@ test("a key's scope is set when it is created and changed later by its form", as
 });
 
 test("a new key's page has a call that is filled in, and sends it as this key: one task, however often it is pressed", async () => {
-  const { browser, id: accountId } = await (signedUp ??= signUp());
+  const { browser, id: accountId } = await (signedUp ??= person());
   const page = await (await browser.ask("/console/keys", { name: unique(), quota: "1", expires: "" })).text();
   const key = secretIn(page);
   // The secret stands on the page once: in the command it is cut.
@@ -283,7 +276,7 @@ test("a new key's page has a call that is filled in, and sends it as this key: o
 });
 
 test("a first call that the key's limits refuse says why", async () => {
-  const { browser } = await (signedUp ??= signUp());
+  const { browser } = await (signedUp ??= person());
   for (const [limits, reason] of [
     [{ quota: "0.01" }, /quota|balance/i],
     [{ quota: "", "kind-video": "on" }, /must be video/],

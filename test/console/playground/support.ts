@@ -2,26 +2,17 @@
 
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { findCaller } from "../../../src/db/callers.ts";
 import { toObjectId } from "../../../src/base/ids.ts";
 import type { Task } from "../../../src/tasks/record.ts";
 import type { Account } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, person as signUp } from "../support.ts";
 import { pixel } from "../../media/images.ts";
 
 export const path = "/console/playground";
 const rich = { SIGNUP_QUOTA: "1000" };
 export const png = Uint8Array.fromBase64(pixel);
 
-/** A signed-in user, and a key of their account. */
-export async function person(vars: Partial<ConsoleEnv> = rich): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser(vars);
-  await browser.signUp();
-  const shown = await (await browser.ask("/console/keys", { name: "test", quota: "", expires: "" })).text();
-  const [key] = /sk-[0-9A-Za-z]{49}/.exec(shown)!;
-  const { accountId: id, keyId } = (await findCaller(env, key))!;
-  return { browser, account: { id, key, keyId } };
-}
+export const person = (vars: Partial<ConsoleEnv> = rich) => signUp(new Browser(vars));
 
 export interface Form {
   /** The form values that a browser would send, without files. */

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { accountByEmail } from "../../../src/db/accounts.ts";
 import { insertConversation } from "../../../src/db/conversations.ts";
 import { listMembers } from "../../../src/db/memberships.ts";
-import { asAdmin, holdTime, submit, unique } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { holdTime, submit, unique } from "../../support/gateway.ts";
+import { Browser, operator, person } from "../support.ts";
 
 beforeEach(holdTime);
 afterEach(() => vi.useRealTimers());
@@ -91,20 +91,13 @@ test("a stranger's things are not found, and a visitor is asked to sign in", asy
 });
 
 test("an operator's admin finds the admin page", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { data } = (await asAdmin(`/accounts?email=${encodeURIComponent(email)}`)).body;
-  await asAdmin(`/accounts/${data[0].id}`, { method: "PATCH", body: { admin: true } });
+  const { browser } = await operator();
   expect(paths(await browser.read("/console/search?q=admin"))).toContain("/console/admin");
 });
 
 test("the palette, which asks while a user types, reads the newest hundred tasks; the page reads more", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { id } = (await asAdmin(`/accounts?email=${encodeURIComponent(email)}`)).body.data[0];
-  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { add: 95 } });
-  const { key, id: keyId } = (await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } })).body;
-  const make = (prompt: string) => submit({ id, key, keyId }, "/v1/images/generations", { model: "imgA-4", prompt });
+  const { browser, account } = await person(new Browser(), 95);
+  const make = (prompt: string) => submit(account, "/v1/images/generations", { model: "imgA-4", prompt });
   const oldest = await make("The very first cormorant");
   vi.setSystemTime(Date.now() + 1000);
   await Promise.all(Array.from({ length: 100 }, () => make(unique())));

@@ -5,25 +5,14 @@ import { unzipSync } from "fflate";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { png } from "../../media/images.ts";
-import { type Account, asAdmin, call, complete, holdTime, pass, submit, unique } from "../../support/gateway.ts";
-import { Browser, shown } from "../support.ts";
+import { type Account, call, complete, holdTime, pass, submit, unique } from "../../support/gateway.ts";
+import { Browser, person, shown } from "../support.ts";
 
 holdTime();
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const maxBytes = 40_000;
-
-/** A user of the console with an API key of their account. */
-async function person(vars?: Partial<ConsoleEnv>): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  const { id } = body.data[0];
-  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { add: 95 } });
-  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } });
-  return { browser, account: { id, key: key.body.key, keyId: key.body.id } };
-}
 
 const image = (account: Account, body: object = {}) => complete(account, images, { model: "imgA-4", prompt: unique(), ...body });
 const video = (account: Account, body: object = {}) => complete(account, videos, { model: "vidA-2", prompt: unique(), ...body });
@@ -91,7 +80,7 @@ test("the playground's strip has thumbnails of 8 KB, made of the larger ones and
 });
 
 test("a small image is its own thumbnail; without transformations a large one is too", async () => {
-  const { browser, account } = await person({ IMAGES: broken });
+  const { browser, account } = await person(new Browser({ IMAGES: broken }));
   const small = await image(account);
   const text = await browser.read("/console/tasks");
   const answer = await browser.ask(findThumbnail(text, small));

@@ -20,7 +20,7 @@ import {
   unique,
 } from "../../support/gateway.ts";
 import { openStub } from "../../support/faults.ts";
-import { Browser, shown } from "../support.ts";
+import { Browser, person, shown } from "../support.ts";
 
 holdTime();
 
@@ -28,20 +28,9 @@ const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";
 const attack = `"><script>alert(1)</script>`;
 
-/** A user of the console with an API key of their account. */
-async function person(add = 95): Promise<{ browser: Browser; account: Account }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const { body } = await asAdmin(`/accounts?email=${encodeURIComponent(email)}`);
-  const { id } = body.data[0];
-  await asAdmin(`/accounts/${id}`, { method: "PATCH", body: { add } });
-  const key = await asAdmin(`/accounts/${id}/keys`, { body: { name: "program", quota: null } });
-  return { browser, account: { id, key: key.body.key, keyId: key.body.id } };
-}
-
 let known: ReturnType<typeof person> | undefined;
 /** A shared user for tests of a single task, because signing up is slow. */
-const sharedPerson = () => (known ??= person());
+const sharedPerson = () => (known ??= person(new Browser(), 95));
 
 const tick = () => vi.setSystemTime(Date.now() + 1_000);
 const image = (account: Account, body: object = {}) => submit(account, images, { model: "imgA-4", prompt: unique(), ...body });
@@ -284,7 +273,7 @@ test("a task with uploaded images cannot be repeated: its page links to the play
 });
 
 test("a video is remixed with the catalog's choices; a refusal is shown beside the input", async () => {
-  const { browser, account } = await person(0);
+  const { browser, account } = await person();
   const id = await makeVideo(account);
   const text = await browser.read(`/console/tasks/${id}`);
   for (const choice of ["vidA-2, 15 s, $1.50", "vidA-2-pro, 25 s, $7.50"]) expect(text).toContain(choice);

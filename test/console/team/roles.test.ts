@@ -8,7 +8,7 @@ import { mayOpen } from "../../../src/console/access.ts";
 import { pages } from "../../../src/console/pages.tsx";
 import description from "../../../src/console/site/openapi.json" with { type: "json" };
 import { call, finish, holdTime, unique } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, person } from "../support.ts";
 
 holdTime();
 
@@ -103,20 +103,21 @@ const calls = Object.entries(description.paths as unknown as Record<string, Reco
       .map(([method]) => [method.toUpperCase(), path] as const),
 );
 
+/** A new user, invited to the owner's account. */
+async function join(owner: Browser, role: Role): Promise<Browser> {
+  const email = `${unique()}@example.com`;
+  const page = await (await owner.ask("/console/members/invite", { email, role })).text();
+  const browser = new Browser();
+  const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
+  await browser.ask("/console/sign-up", { name: role, email, password: "correct horse battery", invitation });
+  return browser;
+}
+
 /** Keys of users with each role in one account. */
 async function keysByRole() {
-  const browser = new Browser();
-  const email = await browser.signUp();
-  const accountId = (await env.DB.prepare("SELECT id FROM account WHERE email = ?1").bind(email).first<string>("id"))!;
+  const { browser, id: accountId } = await person();
   const makeKey = async (one: Browser) => /sk-\w{49}/.exec(await (await one.ask("/console/keys", { name: unique() })).text())?.[0] ?? "";
-  const keyOf = async (role: Role) => {
-    const address = `${unique()}@example.com`;
-    const page = await (await browser.ask("/console/members/invite", { email: address, role })).text();
-    const other = new Browser();
-    const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
-    await other.ask("/console/sign-up", { name: role, email: address, password: "correct horse battery", invitation });
-    return makeKey(other);
-  };
+  const keyOf = async (role: Role) => makeKey(await join(browser, role));
   return { accountId, keys: { owner: await makeKey(browser), admin: await keyOf("admin"), member: await keyOf("member") } };
 }
 
@@ -237,13 +238,8 @@ test("a member's key sees, cancels and names the member's own batches and files,
 });
 
 test("a member's pages show the member's own batches and files", async () => {
-  const owner = new Browser();
-  await owner.signUp();
-  const address = `${unique()}@example.com`;
-  const invite = await (await owner.ask("/console/members/invite", { email: address, role: "member" })).text();
-  const member = new Browser();
-  const invitation = /invitation=(join_\w+)/.exec(invite)?.[1] ?? "";
-  await member.ask("/console/sign-up", { name: "M", email: address, password: "correct horse battery", invitation });
+  const { browser: owner } = await person();
+  const member = await join(owner, "member");
   const line = { custom_id: "a", endpoint: "/v1/images/generations", body: { model: "imgA-4", prompt: unique() } };
   const form = new FormData();
   form.set("file", new File([JSON.stringify(line)], "owners-lines.jsonl", { type: "application/jsonl" }));
@@ -263,19 +259,8 @@ test("a member's pages show the member's own batches and files", async () => {
 });
 
 test("a member who knows the id of another's task gets nothing of it: no file, no prompt, no repetition", async () => {
-  const owner = new Browser();
-  const accountId = (await env.DB.prepare("SELECT id FROM account WHERE email = ?1")
-    .bind(await owner.signUp())
-    .first<string>("id"))!;
-  const invite = async (role: Role) => {
-    const address = `${unique()}@example.com`;
-    const page = await (await owner.ask("/console/members/invite", { email: address, role })).text();
-    const other = new Browser();
-    const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
-    await other.ask("/console/sign-up", { name: role, email: address, password: "correct horse battery", invitation });
-    return other;
-  };
-  const [member, admin, viewer] = [await invite("member"), await invite("admin"), await invite("viewer")];
+  const { browser: owner, id: accountId } = await person();
+  const [member, admin, viewer] = [await join(owner, "member"), await join(owner, "admin"), await join(owner, "viewer")];
   const key = /sk-\w{49}/.exec(await (await owner.ask("/console/keys", { name: unique() })).text())?.[0] ?? "";
   await env.DB.prepare("UPDATE wallet SET quota = 100000000 WHERE id = ?1").bind(accountId).run();
   const prompt = unique();
@@ -302,13 +287,7 @@ test("a member who knows the id of another's task gets nothing of it: no file, n
 });
 
 test("a viewer's requests through the console change nothing", async () => {
-  const owner = new Browser();
-  await owner.signUp();
-  const address = `${unique()}@example.com`;
-  const page = await (await owner.ask("/console/members/invite", { email: address, role: "viewer" })).text();
-  const viewer = new Browser();
-  const invitation = /invitation=(join_\w+)/.exec(page)?.[1] ?? "";
-  await viewer.ask("/console/sign-up", { name: "V", email: address, password: "correct horse battery", invitation });
+  const viewer = await join((await person()).browser, "viewer");
   for (const { method, path } of routes.filter((route) => !/account|leave|switch/.test(route.path))) {
     const line = table.find(([way, pattern]) => way === method && pattern.test(path.replace(/(?<=.)\/$/, "")))!;
     const answer = await viewer.ask(path.replace(/:\w+/g, "x"), method === "POST" ? {} : undefined);
