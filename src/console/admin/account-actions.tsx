@@ -76,7 +76,7 @@ async function runAction(c: ConsoleContext, account: Account, name: Action) {
     return adminPage(
       c,
       t(`admin_${name}_ask`, { name: accountName(account) }),
-      <Question text={t(`admin_${name}_warning`)} yes={t(`admin_${name}`)} back={back} isHarmless={!destroys} />,
+      <Question text={t(`admin_${name}_warning`)} yes={t(name)} back={back} isHarmless={!destroys} />,
     );
   await change(c.env.DB, c.env.API, operator(c), account.id, to);
   note(c, outcome, account.id);

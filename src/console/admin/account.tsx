@@ -60,10 +60,10 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
           ) : (
             <>
               <a href={`${path}/${account.disabled ? "enable" : "disable"}`} class={account.disabled ? "btn" : "btn danger"}>
-                {t(account.disabled ? "admin_enable" : "admin_disable")}
+                {t(account.disabled ? "enable" : "disable")}
               </a>
               <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} class="btn">
-                {t(account.admin ? "admin_dismiss" : "admin_appoint")}
+                {t(account.admin ? "dismiss" : "appoint")}
               </a>
               <a href={`${path}/erase`} class="btn danger">
                 {t("admin_erase")}

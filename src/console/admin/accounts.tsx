@@ -92,7 +92,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
             />
             <label class="check">
               <input type="checkbox" name="unlimited" value="yes" checked={refused?.isUnlimited} />
-              {t("admin_without_limit")}
+              {t("no_limit")}
             </label>
             <p>
               <button class="btn primary">{t("admin_open_account")}</button>

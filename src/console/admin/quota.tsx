@@ -43,7 +43,7 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
           </label>
           <label class="check">
             <input type="radio" name="how" value="unlimited" checked={typed?.how === "unlimited"} />
-            {t("admin_without_limit")}
+            {t("no_limit")}
           </label>
         </div>
       </fieldset>

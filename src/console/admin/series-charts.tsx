@@ -77,7 +77,7 @@ export const InFlightChart = ({ counts, steps }: { counts: ReadonlyMap<number, n
   const top = Math.max(...counts.values(), 1);
   return (
     <div class="plot hist">
-      <svg viewBox={`0 0 ${steps.count * stepWidth} ${low}`} preserveAspectRatio="none" role="img" aria-label={t("admin_in_flight_chart")}>
+      <svg viewBox={`0 0 ${steps.count * stepWidth} ${low}`} preserveAspectRatio="none" role="img" aria-label={t("admin_open_tasks")}>
         {[...counts].map(([at, count]) => {
           const tall = (count / top) * low;
           const x = ((at - steps.since) / steps.stepMs) * stepWidth + 1;
@@ -143,7 +143,7 @@ export const SeriesTable = ({ hours, inFlight, steps }: { hours: Hour[]; inFligh
           { name: t("completed"), isNumber: true, cell: ({ completed }) => completed.toLocaleString(language) },
           { name: t("admin_by_callers"), isNumber: true, cell: ({ caller }) => caller.toLocaleString(language) },
           { name: t("failed_status"), isNumber: true, cell: ({ failed }) => failed.toLocaleString(language) },
-          { name: t("admin_in_flight_chart"), isNumber: true, cell: ({ hour }) => inFlight.get(hour)?.toLocaleString(language) ?? "–" },
+          { name: t("admin_open_tasks"), isNumber: true, cell: ({ hour }) => inFlight.get(hour)?.toLocaleString(language) ?? "–" },
         ]}
       />
     </details>

@@ -65,7 +65,7 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
         { name: t("file_size"), isNumber: true, cell: ({ bytes }) => sizeText(language, bytes) },
         { name: t("expires"), isNumber: true, isExtra: true, cell: ({ expiresAt }) => <DateTime ms={expiresAt} /> },
         {
-          name: t("file_id"),
+          name: t("id"),
           isNumber: true,
           isExtra: true,
           cell: (file) => (

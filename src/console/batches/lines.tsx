@@ -167,7 +167,7 @@ export async function linesPage(c: ConsoleContext, id: string) {
       <p class="row">
         <a class="btn sm" href={path}>
           <Icon name="left" />
-          {t("batch_to_batch")}
+          {t("batch")}
         </a>
         <span class="chips push" role="group" aria-label={t("status")}>
           {chip(undefined, t("any_kind"))}

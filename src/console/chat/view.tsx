@@ -102,7 +102,7 @@ const Models = ({ room: { models, choices } }: { room: Room }) => {
       {models.length < Math.min(maxModels, choices.length) && (
         <button class="btn ghost sm" form="say" name="do" value="add" formnovalidate>
           <Icon name="plus" />
-          {t(models.length > 1 ? "chat_add_model" : "chat_side_by_side")}
+          {t(models.length > 1 ? "add_model" : "chat_side_by_side")}
         </button>
       )}
     </>

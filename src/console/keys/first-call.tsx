@@ -60,7 +60,7 @@ export const FirstCall = ({
   const { t } = c.var;
   return (
     <section>
-      <SectionHead step={2} title={t("key_try")}>
+      <SectionHead step={2} title={t("try_it")}>
         <span class="meta push">{t("key_try_cost", { price, time })}</span>
       </SectionHead>
       <Html html={filledIn(c, secret)} />

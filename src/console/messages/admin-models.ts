@@ -37,7 +37,6 @@ export default {
     admin_models_days: "Margins, runs and completed: the last {days} days.",
     admin_models_live_soon: "Changes are live everywhere within 10 s. A task keeps the price and the routes it was accepted with.",
     admin_models_removed: "Removed",
-    admin_model_add: "Add model",
     admin_model_refused: "To fix",
     admin_model_unserved: "No route is on",
     admin_model_up: "{up} of {of} up",
@@ -108,7 +107,6 @@ export default {
     admin_routes_use_built_in: "Use the built-in routes",
     admin_routes_hint: "Tried in this order.",
     admin_model_names: "Name and state",
-    admin_model_id: "Id",
     admin_model_id_opt: "what callers send",
     admin_model_id_missing: "must be 1 to 64 letters, digits, dots, hyphens or underscores, beginning with a letter or digit",
     admin_model_times: "Times",
@@ -148,7 +146,6 @@ export default {
     admin_model_remove_own:
       "It is not sold any more. Running tasks end as accepted, and its tasks can still be read. It can be rolled back.",
     admin_model_remove_built_in: "The model is as built in again: price, routes, state and times. It can be rolled back.",
-    admin_model_try: "Try it",
   },
   zh: {
     admin_maker_add: "来自厂商",
@@ -185,7 +182,6 @@ export default {
     admin_models_days: "利润率、次数和完成率为最近 {days} 天。",
     admin_models_live_soon: "更改会在 10 秒内全面生效。任务沿用提交时的价格和路由。",
     admin_models_removed: "已移除",
-    admin_model_add: "添加模型",
     admin_model_refused: "需修正",
     admin_model_unserved: "没有启用的路由",
     admin_model_up: "{of} 条中 {up} 条正常",
@@ -256,7 +252,6 @@ export default {
     admin_routes_use_built_in: "使用内置路由",
     admin_routes_hint: "按此顺序尝试。",
     admin_model_names: "名称与状态",
-    admin_model_id: "ID",
     admin_model_id_opt: "调用方发送的名称",
     admin_model_id_missing: "必须为 1 到 64 个字母、数字、点、连字符或下划线，并以字母或数字开头",
     admin_model_times: "时间",
@@ -294,7 +289,6 @@ export default {
     admin_model_remove_ask: "移除 {model}？",
     admin_model_remove_own: "将不再提供。运行中的任务按接受时的条件完成，此模型的任务仍可查看。可以回滚。",
     admin_model_remove_built_in: "模型将恢复为内置状态：价格、路由、状态和时间。可以回滚。",
-    admin_model_try: "试用",
   },
   ko: {
     admin_maker_add: "제작사에서 추가",
@@ -332,7 +326,6 @@ export default {
     admin_models_days: "마진, 실행, 완료는 최근 {days}일 기준입니다.",
     admin_models_live_soon: "변경 사항은 10초 안에 모든 곳에 적용됩니다. 작업은 접수될 때의 가격과 경로를 유지합니다.",
     admin_models_removed: "제거됨",
-    admin_model_add: "모델 추가",
     admin_model_refused: "수정 필요",
     admin_model_unserved: "켜진 경로 없음",
     admin_model_up: "{of}개 중 {up}개 정상",
@@ -403,7 +396,6 @@ export default {
     admin_routes_use_built_in: "기본 제공 경로 사용",
     admin_routes_hint: "이 순서대로 시도합니다.",
     admin_model_names: "이름과 상태",
-    admin_model_id: "ID",
     admin_model_id_opt: "호출자가 보내는 이름",
     admin_model_id_missing: "영문자, 숫자, 점, 하이픈, 밑줄 1~64자여야 하며 영문자나 숫자로 시작해야 합니다",
     admin_model_times: "시간",
@@ -443,7 +435,6 @@ export default {
     admin_model_remove_own:
       "더 이상 판매되지 않습니다. 실행 중인 작업은 접수된 대로 끝나고, 이 모델의 작업은 계속 조회할 수 있습니다. 롤백할 수 있습니다.",
     admin_model_remove_built_in: "모델이 기본 제공 상태(가격, 경로, 상태, 시간)로 돌아갑니다. 롤백할 수 있습니다.",
-    admin_model_try: "사용해 보기",
   },
   ja: {
     admin_maker_add: "提供元から追加",
@@ -481,7 +472,6 @@ export default {
     admin_models_days: "利益率・実行・完了は直近 {days} 日間です。",
     admin_models_live_soon: "変更は 10 秒以内に全体へ反映されます。タスクは受け付けたときの料金とルートのままです。",
     admin_models_removed: "削除済み",
-    admin_model_add: "モデルを追加",
     admin_model_refused: "要修正",
     admin_model_unserved: "有効なルートなし",
     admin_model_up: "{of} 件中 {up} 件正常",
@@ -552,7 +542,6 @@ export default {
     admin_routes_use_built_in: "組み込みのルートを使う",
     admin_routes_hint: "この順に試します。",
     admin_model_names: "名前と状態",
-    admin_model_id: "ID",
     admin_model_id_opt: "呼び出し元が送る名前",
     admin_model_id_missing: "英字・数字・ドット・ハイフン・アンダースコアで 1～64 文字、先頭は英数字にしてください",
     admin_model_times: "時間",
@@ -592,6 +581,5 @@ export default {
     admin_model_remove_own:
       "提供を終えます。実行中のタスクは受け付けたとおりに終わり、このモデルのタスクは引き続き参照できます。ロールバックできます。",
     admin_model_remove_built_in: "モデルは組み込みの料金・ルート・状態・時間に戻ります。ロールバックできます。",
-    admin_model_try: "試す",
   },
 };

@@ -4,7 +4,6 @@ export default {
   en: {
     key_ready: "The key “{name}” is ready",
     key_keep: "Keep it",
-    key_try: "Try it",
     key_try_cost: "Costs {price}, takes {time}",
     key_try_hint: "The key is cut here; Copy takes the whole. The command waits for the result.",
     key_send: "Send it now · {price}",
@@ -67,7 +66,6 @@ export default {
   zh: {
     key_ready: "密钥“{name}”已就绪",
     key_keep: "保存密钥",
-    key_try: "试用",
     key_try_cost: "费用 {price}，用时{time}",
     key_try_hint: "此处的密钥经过截短；复制时为完整密钥。该命令会等待结果。",
     key_send: "立即发送 · {price}",
@@ -130,7 +128,6 @@ export default {
   ko: {
     key_ready: "키 “{name}” 준비 완료",
     key_keep: "보관하기",
-    key_try: "사용해 보기",
     key_try_cost: "요금 {price}, {time} 소요",
     key_try_hint: "여기서는 키를 줄여서 표시하며, 복사하면 전체가 복사됩니다. 명령은 결과를 기다립니다.",
     key_send: "지금 보내기 · {price}",
@@ -193,7 +190,6 @@ export default {
   ja: {
     key_ready: "キー「{name}」の準備ができました",
     key_keep: "保管する",
-    key_try: "試す",
     key_try_cost: "料金 {price}、{time}",
     key_try_hint: "ここではキーを短く表示しています。「コピー」でキー全体をコピーできます。コマンドは結果を待ちます。",
     key_send: "今すぐ送信 · {price}",

@@ -147,7 +147,7 @@ function factsText({ language, t, unit }: Around, facts: Facts | null, subject: 
         return `${t("billing_ceiling")} ${text} ${String(facts?.["currency"] ?? "").toUpperCase()}`;
       case "budget": {
         const window = facts?.["window"] === "day" ? "budget_day" : "budget_month";
-        return value === null ? t("no_budget") : `${amount(value)} / ${t(window)}`;
+        return value === null ? t("no_limit") : `${amount(value)} / ${t(window)}`;
       }
       case "quota":
         return `${t("quota")}: ${value === null ? t("unlimited") : amount(value)}`;
@@ -261,7 +261,7 @@ async function logPage(c: ConsoleContext) {
             ))}
           </select>
           <select class="in auto" name="days" aria-label={t("usage_period")}>
-            <option value="">{t("audit_all")}</option>
+            <option value="">{t("any_kind")}</option>
             {periods.map((days) => (
               <option value={days} selected={days === asked.days}>
                 {t("usage_days", { days })}

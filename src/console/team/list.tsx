@@ -33,7 +33,7 @@ export const loginWord = (t: Translate, login: string): string => {
 const Budget = ({ c, view, member: { role } }: { c: ConsoleContext; view: WalletView | undefined; member: ListedMember }) => {
   const { t } = c.var;
   if (role === "viewer") return <span class="meta">{t("spends_nothing")}</span>;
-  if (!view?.budget) return <span class="meta">{t("no_budget")}</span>;
+  if (!view?.budget) return <span class="meta">{t("no_limit")}</span>;
   const { amount, spent } = view.budget;
   return (
     <span class="barcell">
@@ -74,7 +74,7 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
         t("member_person"),
         t("role"),
         { name: t("budget"), isExtra: true },
-        { name: t("member_keys"), isNumber: true, isExtra: true },
+        { name: t("right_keys"), isNumber: true, isExtra: true },
         { name: t("signs_in_with"), isExtra: true },
         { name: t("last_seen"), isExtra: true },
         { name: "", isNumber: true },
@@ -136,7 +136,7 @@ const Rights = () => {
   return (
     <div>
       <SectionHead title={t("role_rights")} />
-      <Table label={t("role_rights")} columns={[t("role"), t("right_run"), t("right_keys"), t("right_manage")]}>
+      <Table label={t("role_rights")} columns={[t("role"), t("run"), t("right_keys"), t("right_manage")]}>
         {roles.map((role) => (
           <tr>
             <th scope="row">{t(`role_${role}`)}</th>

@@ -61,7 +61,7 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
           <p class="muted">{t("member_disable_note")}</p>
           <div class="row">
             <form method="post" action={`${path}/${member.disabled ? "enable" : "disable"}`}>
-              <button class="btn">{t(member.disabled ? "member_enable" : "member_disable")}</button>
+              <button class="btn">{t(member.disabled ? "enable" : "disable")}</button>
             </form>
             <a class="btn danger" href={`${path}/remove`}>
               {t("member_remove")}

@@ -68,7 +68,7 @@ export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
         { name: t("callback_result"), cell: ({ callback }) => <Outcome callback={callback} /> },
         { name: t("delivery_tries"), isNumber: true, isExtra: true, cell: ({ callback }) => callback.attempts.length },
         {
-          name: t("delivery_answer"),
+          name: t("figure_answer"),
           isNumber: true,
           isExtra: true,
           cell: ({ callback }) => {

@@ -99,8 +99,8 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
       </header>
       <Stats
         of={[
-          [t("delivered_count"), delivered, t("deliveries_of", { count: tasksRead })],
-          [t("deliveries_failed"), failed],
+          [t("callback_delivered"), delivered, t("deliveries_of", { count: tasksRead })],
+          [t("failed_status"), failed],
           [t("median_answer"), medianMs === undefined ? "–" : `${medianMs} ms`],
         ]}
       />
@@ -142,7 +142,7 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
               {t("any_kind")}
             </a>
             <a class="chip" href={`${path}?result=failed`} aria-current={onlyFailed ? "true" : undefined}>
-              {t("deliveries_failed")}
+              {t("failed_status")}
             </a>
           </nav>
         </SectionHead>

@@ -330,7 +330,7 @@ export const FormFields = ({ editor }: { editor: Editor }) => {
             {isNew && !base && (
               <TextField
                 name="id"
-                label={t("admin_model_id")}
+                label={t("id")}
                 opt={t("admin_model_id_opt")}
                 value={id}
                 maxlength={64}

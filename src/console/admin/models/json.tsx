@@ -84,7 +84,7 @@ export const JsonField = ({ editor }: { editor: Editor }) => {
       <Problems editor={editor} problems={problems} />
       {draft.isNew && (
         <p class="field made">
-          <label for="f-id">{t("admin_model_id")}</label>
+          <label for="f-id">{t("id")}</label>
           <input class="in" id="f-id" name="id" value={draft.id} maxlength={64} autocomplete="off" spellcheck={false} />
         </p>
       )}

@@ -285,7 +285,7 @@ export async function listModels(c: ConsoleContext) {
           </a>
           <a class="btn primary" href={`${path}/_new`}>
             <Icon name="plus" />
-            {t("admin_model_add")}
+            {t("add_model")}
           </a>
         </>
       ),

@@ -82,7 +82,7 @@ const Lead = ({ c, revisions: [newest], id }: ModelHead & { c: ConsoleContext })
 export const modelPage = (c: ConsoleContext, head: ModelHead, children: Child, status: PageStatus = 200, more: Arrangement = {}) =>
   page(
     c,
-    head.id === "" ? c.var.t("admin_model_add") : head.id,
+    head.id === "" ? c.var.t("add_model") : head.id,
     <>
       {head.hasDraft && (
         // The first button of a form is the one that Enter presses: not a tab.

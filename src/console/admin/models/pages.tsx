@@ -120,7 +120,7 @@ const Actions = ({ c, editor: { draft, live, revisions } }: { c: ConsoleContext;
       {live?.state === "live" && (
         <a class="btn" href={`/console/playground?model=${encodeURIComponent(draft.id)}`}>
           <Icon name="wand" />
-          {t("admin_model_try")}
+          {t("try_it")}
         </a>
       )}
     </>
