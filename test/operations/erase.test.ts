@@ -12,6 +12,7 @@ import { Objects } from "../../src/rpc/objects.ts";
 import { continueErasures, erase } from "../../src/operations/erase.ts";
 import { openStub } from "../support/faults.ts";
 import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique, wakeWallet } from "../support/gateway.ts";
+import { submission } from "../tasks/submission.ts";
 
 beforeEach(holdTime);
 afterEach(() => void vi.useRealTimers());
@@ -142,25 +143,9 @@ test("requests that were running are erased a minute later, then the erasure is 
   // A submission that another machine accepted with a key that it still cached.
   const id = env.TASKS.newUniqueId();
   const late = toTaskId(id);
-  await env.TASKS.get(id).create({
-    requestId: "r",
-    base: "https://gateway.example",
-    language: "en",
-    host: "gateway.example",
-    accountId: mara.id,
-    keyId: mara.keyId,
-    kind: "image",
-    model: "imgA-4",
-    routes: [{ provider: "sandbox", model: "imgA-4" }],
-    parameters: { prompt: mara.word },
-    inputs: [],
-    characters: [],
-    price: 30_000,
-    priceRule: { unit: "USD", version: "1", amounts: { image: 0.03 } },
-    bodyDigest: null,
-    typicalSeconds: 10,
-    deadlineSeconds: 600,
-  });
+  const { id: accountId, keyId, word } = mara;
+  const routes = [{ provider: "sandbox", model: "imgA-4" }];
+  await env.TASKS.get(id).create({ ...submission, accountId, keyId, routes, parameters: { prompt: word } });
   expect((await readTraces({ ...mara, tasks: [late] })).length).toBe(1);
   later(61);
   await continueErasures(env, new Objects(env));

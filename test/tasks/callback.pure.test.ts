@@ -2,32 +2,14 @@
 
 import { expect, test } from "vitest";
 import * as callbacks from "../../src/tasks/transitions/receiver-calls.ts";
-import type { Submission, FinalTask, CallbackReport } from "../../src/tasks/record.ts";
+import type { FinalTask, CallbackReport } from "../../src/tasks/record.ts";
 import * as afterEnd from "../../src/tasks/transitions/after-end.ts";
 import * as outcomes from "../../src/tasks/transitions/outcomes.ts";
 import * as transitions from "../../src/tasks/transitions/task.ts";
+import { submission } from "./submission.ts";
 
 const start = 1_800_000_000_000;
 const day = 86_400_000;
-const submission: Submission = {
-  base: "https://gateway.example",
-  language: "en",
-  host: "gateway.example",
-  requestId: "request",
-  accountId: "acc_1",
-  keyId: "key_1",
-  kind: "image",
-  model: "imgA-4",
-  routes: [{ provider: "first", model: "a" }],
-  parameters: { prompt: "a fox", n: 1 },
-  inputs: [],
-  characters: [],
-  price: 30_000,
-  priceRule: { unit: "USD", version: "1", amounts: { image: 0.03 } },
-  bodyDigest: null,
-  typicalSeconds: 10,
-  deadlineSeconds: 120,
-};
 const queued = transitions.reserved(transitions.newTask("task_1", submission, start));
 const starting = transitions.claimed(queued, "lease-1", 60_000, true, start)!;
 const settled = afterEnd.settled(outcomes.failed(starting, "provider_error", start), day, 7 * day);

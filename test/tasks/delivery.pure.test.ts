@@ -8,30 +8,11 @@ import * as outcomes from "../../src/tasks/transitions/outcomes.ts";
 import * as calls from "../../src/tasks/transitions/receiver-calls.ts";
 import { reloaded, reloadedAt } from "../../src/tasks/transitions/reloaded.ts";
 import * as transitions from "../../src/tasks/transitions/task.ts";
+import { submission as ofTwoImages } from "./submission.ts";
 
 const start = 1_800_000_000_000;
 const day = 86_400_000;
-const submission: Submission = {
-  base: "https://gateway.example",
-  language: "en",
-  host: "gateway.example",
-  requestId: "request",
-  accountId: "acc_1",
-  keyId: "key_1",
-  kind: "image",
-  model: "imgA-4",
-  routes: [{ provider: "first", model: "a" }],
-  parameters: { prompt: "a fox", n: 2 },
-  inputs: [],
-  characters: [],
-  deliverTo: { destination: "shop" },
-  price: 60_000,
-  imagePrice: 30_000,
-  priceRule: { unit: "USD", version: "1", amounts: { image: 0.03 } },
-  bodyDigest: null,
-  typicalSeconds: 10,
-  deadlineSeconds: 120,
-};
+const submission: Submission = { ...ofTwoImages, deliverTo: { destination: "shop" } };
 const asset = (bytes: number) => ({ key: "assets/x/lease-0.png", type: "image/png", bytes, digest: "d" });
 const images = (...bytes: number[]): Result => ({ kind: "images", images: bytes.map(asset) });
 

@@ -6,30 +6,15 @@ import * as outcomes from "../../src/tasks/transitions/outcomes.ts";
 import * as transitions from "../../src/tasks/transitions/task.ts";
 import type { FailedTask, OpenTask, Submission, Task } from "../../src/tasks/record.ts";
 import { due, newTask } from "../../src/tasks/transitions/task.ts";
+import { submission as ofOneRoute } from "./submission.ts";
 
 const start = 1_800_000_000_000;
 const submission: Submission = {
-  base: "https://gateway.example",
-  language: "en",
-  host: "gateway.example",
-  requestId: "request",
-  accountId: "acc_1",
-  keyId: "key_1",
-  kind: "image",
-  model: "imgA-4",
+  ...ofOneRoute,
   routes: [
     { provider: "first", model: "a" },
     { provider: "second", model: "b" },
   ],
-  parameters: { prompt: "a fox", n: 2 },
-  inputs: [],
-  characters: [],
-  price: 60_000,
-  imagePrice: 30_000,
-  priceRule: { unit: "USD", version: "1", amounts: { image: 0.03 } },
-  bodyDigest: null,
-  typicalSeconds: 10,
-  deadlineSeconds: 120,
 };
 const asset = { key: "assets/x/0.png", type: "image/png", bytes: 1, digest: "d" };
 const images = (count: number) => ({ kind: "images" as const, images: Array.from({ length: count }, () => asset) });
