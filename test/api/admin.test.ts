@@ -18,6 +18,7 @@ import {
   submit,
   unique,
   image,
+  newTask,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -228,8 +229,7 @@ test("a deleted key is refused at once and leaves the list, and its open task st
 });
 
 test("a disabled account is 401 everywhere, and works as before when it is enabled again", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   expect((await patch(account, { disabled: true })).status).toBe(200);
   const paths = ["/v1/tasks", `/v1/tasks/${id}`, `/v1/videos/generations/${id}`, `/v1/characters_tasks/${id}`, "/v1/models"];
   for (const path of [...paths, "/v1/characters", "/v1/balance", "/v1/user/balance", "/balance", "/user/balance"])

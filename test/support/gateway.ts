@@ -155,6 +155,14 @@ export async function complete(account: Account, path: string, body: object): Pr
 
 export const script = (steps: Script) => env.SANDBOX!.fetch("http://sandbox/__script", { method: "POST", body: JSON.stringify(steps) });
 
+/** A new account's task for an image. Its upstream follows the steps. */
+export async function newTask(steps: Omit<Script, "match"> = {}): Promise<{ account: Account; prompt: string; id: string }> {
+  const account = await newAccount();
+  const prompt = unique();
+  await script({ match: prompt, ...steps });
+  return { account, prompt, id: await submit(account, "/v1/images/generations", { model: "imgA-4", prompt }) };
+}
+
 export async function upstreamCalls(match: string): Promise<string[]> {
   const response = await env.SANDBOX!.fetch(`http://sandbox/__calls?match=${encodeURIComponent(match)}`);
   return (await response.json<{ call: string }[]>()).map(({ call: name }) => name);

@@ -19,6 +19,7 @@ import {
   unique,
   upstreamCalls,
   cancel,
+  newTask,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -40,9 +41,7 @@ const charging = (id: string, CANCEL_CHARGE: string) =>
   });
 
 test("a task cancelled between its claim and its start is cancelled at the provider when its start is reported", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask();
   const { claim } = TaskObject.prototype as unknown as { claim: (this: TaskObject) => Promise<Work | null> };
   vi.spyOn(TaskObject.prototype, "claim").mockImplementationOnce(async function (this: TaskObject): Promise<Work | null> {
     const work = await claim.call(this);
@@ -77,10 +76,7 @@ test.each<[string, NonNullable<Parameters<typeof script>[0]["polls"]>]>([
   ["is at work", [{ progress: 40 }]],
   ["does not answer", [500]],
 ])("a task cancelled while its provider is polled stays cancelled, although the provider %s", async (_, polls) => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls });
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask({ polls });
   await deliver(id);
   const cancelled: number[] = [];
   duringPoll(id, async () => cancelled.push((await cancel(account, id)).status));
@@ -95,9 +91,7 @@ test.each<[string, NonNullable<Parameters<typeof script>[0]["polls"]>]>([
 });
 
 test("a task cancelled while its collection is about to be sent again stays cancelled", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const statement = bindings.statement();
@@ -140,9 +134,7 @@ const cancelledMeanwhile = (account: Account, id: string) => ({
 });
 
 test("work that a provider accepts after the cancellation is cancelled there, and the log has its cost", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask();
   const lines = alerts("cancel");
   await deliver(id, undefined, { SANDBOX: cancelledMeanwhile(account, id) as unknown as Fetcher });
   expect(await upstreamCalls(prompt)).toEqual(["start", "cancel"]);
@@ -155,9 +147,7 @@ test("work that a provider accepts after the cancellation is cancelled there, an
 });
 
 test("an acceptance that is reported twice, or for a running task, cancels nothing", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, images, image(prompt));
+  const { prompt, id } = await newTask();
   await deliver(id);
   const late = { outcome: "accepted" as const, operation: id, pollAfterMs: 1_000, route: 0 };
   expect(await openStub(id).report("an older lease", late)).toBe(false);
@@ -188,8 +178,7 @@ test("CANCEL_CHARGE=full: free before acceptance and where the provider cancels,
 });
 
 test("a wrong CANCEL_CHARGE cancels nothing: 500, and the log names the variable", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await charging(id, "half");
   const lines = alerts("request");
   expect((await cancel(account, id)).status).toBe(500);

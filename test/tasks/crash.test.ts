@@ -40,6 +40,7 @@ import {
   unique,
   upstreamCalls,
   wakeWallet,
+  newTask,
 } from "../support/gateway.ts";
 import { png } from "../media/images.ts";
 import { toUri } from "../media/json-bodies.ts";
@@ -168,8 +169,7 @@ test("after the reservation: if the wallet crashes too, as when all of a machine
 });
 
 test("a wallet that starts again later than ten seconds after a hold was evicted, and asks no task", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   vi.setSystemTime(Date.now() + 10_000);
   await evictDurableObject(env.WALLETS.getByName(account.id));
   const asked = vi.spyOn(TaskObject.prototype, "tellWallet");
@@ -224,8 +224,7 @@ test("a submission that its alarm gives up while its price is being held is refu
 });
 
 test("a settlement that the wallet object acknowledged and lost is repeated when the hold is old", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   vi.spyOn(WalletObject.prototype, "settle").mockResolvedValueOnce(undefined);
   expect((await finish(account, id)).body.data.status).toBe("completed");
   expect(await readBalance(account)).toMatchObject({ reserved: price, used: 0 });
@@ -271,8 +270,7 @@ test("a repeat of a submission that is being given up does not create its task, 
 });
 
 test("after the message was sent: the object crashes, and the message still reaches it", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   await crash(openStub(id));
   await expectCompletedOnce(account, id, await finish(account, id));
 });
@@ -289,8 +287,7 @@ test("a start whose message the queue refused is run by the object itself", asyn
 });
 
 test("a collection's lost message is sent again by the alarm", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   failOnce(bindings.queue(), "send");
   await pass(id, 2);
@@ -302,9 +299,7 @@ test("a collection's lost message is sent again by the alarm", async () => {
 });
 
 test("a start that waited ten seconds for a consumer is run by the object, and its late message finds no waiting work", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, path, image(prompt));
+  const { account, prompt, id } = await newTask();
   await pass(id, 9);
   expect(await upstreamCalls(prompt)).toEqual([]);
   await pass(id, 1);
@@ -315,9 +310,7 @@ test("a start that waited ten seconds for a consumer is run by the object, and i
 });
 
 test("a start that a consumer has claimed is not run by the object too", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, path, image(prompt));
+  const { prompt, id } = await newTask();
   expect(await openStub(id).claim()).toMatchObject({ step: "start" });
   await pass(id, 10);
   expect(await upstreamCalls(prompt)).toEqual([]);
@@ -338,9 +331,7 @@ function holdUpstream(): () => Promise<void> {
 }
 
 test("the object crashes while it runs a start itself: its lease expires, and the start is repeated", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, path, image(prompt));
+  const { account, prompt, id } = await newTask();
   const reached = holdUpstream();
   const dying = pass(id, 10).catch(() => undefined);
   await reached();
@@ -353,8 +344,7 @@ test("the object crashes while it runs a start itself: its lease expires, and th
 });
 
 test("a task cancelled while its object runs the start does not block its alarm", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   const reached = holdUpstream();
   const starting = pass(id, 10);
   await reached();
@@ -364,8 +354,7 @@ test("a task cancelled while its object runs the start does not block its alarm"
 });
 
 test("after the claim: the consumer crashes, its lease expires, another one starts", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   expect(await openStub(id).claim()).toMatchObject({ step: "start" });
   expect(await openStub(id).claim()).toBeNull();
   await crash(openStub(id));
@@ -374,10 +363,7 @@ test("after the claim: the consumer crashes, its lease expires, another one star
 });
 
 test("after the provider accepted: the start is repeated with the same key and nothing is generated twice", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, starts: ["hang up"] });
-  const id = await submit(account, path, image(prompt));
+  const { account, prompt, id } = await newTask({ starts: ["hang up"] });
   await expectCompletedOnce(account, id, await finish(account, id));
   expect((await upstreamCalls(prompt)).filter((name) => name === "download")).toHaveLength(1);
 });
@@ -398,8 +384,7 @@ test.each([
   ["the consumer crashes: they are collected again under other names, and deleted with the others", false, 2],
   ["consumer and object crash: they are collected again under other names, and deleted with the others", true, 2],
 ])("after the assets were stored %s", async (_, isObjectToo, files) => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const stopped = stopReports();
@@ -416,9 +401,7 @@ test.each([
 });
 
 test("a consumer that stores while its object is evicted from memory does not have to store again", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, path, image(prompt));
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const work = await openStub(id).claim();
@@ -480,8 +463,7 @@ test("an unfinished settlement whose alarm is a day late is done when the wallet
 });
 
 test("a task whose consumer may have left files is continued: its collection is leased, its files are deleted by prefix", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await runInDurableObject(openStub(id), (_, { storage }) => {
     storage.kv.put("task", { ...storage.kv.get<Task>("task")!, isTidy: false });
@@ -498,10 +480,9 @@ test("a task whose consumer may have left files is continued: its collection is 
 });
 
 test("displayed progress does not fall after a crash of the object, and is then the provider's again", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 10 }, { progress: 24 }, { progress: 26 }, { progress: 40 }, { progress: 55 }] });
-  const id = await submit(account, path, image(prompt));
+  const { account, id } = await newTask({
+    polls: [{ progress: 10 }, { progress: 24 }, { progress: 26 }, { progress: 40 }, { progress: 55 }],
+  });
   const progress = async () => (await call(`/v1/tasks/${id}`, { key: account.key })).body.data.progress as number;
   await deliver(id);
   const writes = spyOn(await openKv(id), "put").mockClear();
@@ -524,9 +505,7 @@ test("displayed progress does not fall after a crash of the object, and is then 
 });
 
 test("the object is reset while the consumer stores: the report is repeated and nothing is generated again", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, path, image(prompt));
+  const { account, prompt, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   failOnce(TaskObject.prototype as never, "report");
@@ -566,8 +545,7 @@ test("before the settlement everything crashes and the alarm is lost: a query an
 });
 
 test("a settled task that is read from storage is not settled again, and its alarm is read once", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   await finish(account, id);
   vi.setSystemTime(Date.now() + 3_600_000);
   await crash(openStub(id));
@@ -583,9 +561,7 @@ test("a settled task that is read from storage is not settled again, and its ala
 });
 
 test("finished work whose object crashed before its message arrived is collected by that message", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, path, image(prompt));
+  const { account, prompt, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   await crash(openStub(id));
@@ -644,8 +620,7 @@ test.each(["before", "after"])(
 );
 
 test("after the settlement and before its answer: settling again charges nothing", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const stopped = stopWalletAt(account, "settle", true);

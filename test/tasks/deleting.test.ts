@@ -19,6 +19,7 @@ import {
   submit,
   unique,
   image,
+  newTask,
 } from "../support/gateway.ts";
 import { callBack, receivers } from "../support/receiver.ts";
 
@@ -58,8 +59,7 @@ test("a completed task's files and record are deleted at once, its ledger entry 
 });
 
 test("an open task is 409, another account's and an unknown one are 404", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image());
+  const { account, id } = await newTask();
   expect((await remove(account, id)).body).toMatchObject({ code: 409, error: { code: "task_not_final" } });
   expect((await remove(await newAccount(), id)).status).toBe(404);
   expect((await remove(account, "task_x")).status).toBe(404);
@@ -119,8 +119,7 @@ test("the bucket does not answer: the task is deleted, and its files are deleted
 });
 
 test("while the settlement fails nothing is deleted: 503, and later it is", async () => {
-  const account = await newAccount();
-  const id = await submit(account, path, image());
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const spy = vi.spyOn(WalletObject.prototype, "settle").mockRejectedValue(new Error("scripted fault"));

@@ -16,6 +16,7 @@ import {
   submit,
   unique,
   upstreamCalls,
+  newTask,
 } from "../support/gateway.ts";
 import { pixel as png } from "../media/images.ts";
 
@@ -25,9 +26,7 @@ const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 
 test("cancelling returns everything and cancels at the provider; a second cancel is refused", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask();
   await deliver(id);
   const cancelled = await call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
   expect(cancelled.status).toBe(200);
@@ -43,8 +42,7 @@ test("cancelling returns everything and cancels at the provider; a second cancel
 });
 
 test("a task cancelled while its outputs are stored stays cancelled, and they are deleted", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const original = bindings.bucket()["put"]!;
@@ -60,8 +58,7 @@ test("a task cancelled while its outputs are stored stays cancelled, and they ar
 });
 
 test("a task that is never queried completes, its assets expire to the second, its record is deleted, nothing stays stored", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   const { body } = await finish(account, id);
   const url = body.data.result.images[0].url[0] as string;
   const expiresAt = body.data.expires_at as number;

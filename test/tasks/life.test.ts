@@ -16,6 +16,7 @@ import {
   submit,
   unique,
   upstreamCalls,
+  newTask,
 } from "../support/gateway.ts";
 
 holdTime();
@@ -24,19 +25,13 @@ const images = "/v1/images/generations";
 const image = (prompt: string) => ({ model: "imgA-4", prompt });
 
 test("a start refused with 503 and a poll answered 500 are retried", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, starts: [503, 429], polls: [500, 503, { progress: 40 }] });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ starts: [503, 429], polls: [500, 503, { progress: 40 }] });
   expect((await finish(account, id, 20)).body.data.status).toBe("completed");
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
 
 test("progress never decreases, is the provider's, and is 100 only when completed", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 40 }, { progress: 20 }, { progress: 100 }] });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ polls: [{ progress: 40 }, { progress: 20 }, { progress: 100 }] });
   const seen: number[] = [];
   const look = async () => seen.push((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.progress as number);
   await look();
@@ -51,10 +46,7 @@ test("progress never decreases, is the provider's, and is 100 only when complete
 });
 
 test("after five more attempts a provider that cannot be reached fails the task, and the money is returned", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, starts: Array.from({ length: 20 }, () => 503) });
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask({ starts: Array.from({ length: 20 }, () => 503) });
   const { body } = await finish(account, id, 40);
   expect(body).toMatchObject({ code: 200, message: expect.any(String), data: { status: "failed", error: { code: "provider_error" } } });
   expect(body.data.error.message).toBe(body.message);
@@ -64,10 +56,7 @@ test("after five more attempts a provider that cannot be reached fails the task,
 });
 
 test.each(["content_policy_violation", "invalid_input", "provider_error"])("a verdict of the provider is final: %s", async (failed) => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ failed }] });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ polls: [{ failed }] });
   const { body } = await finish(account, id);
   expect(body.data).toMatchObject({ status: "failed", error: { code: failed } });
   expect(body.data.progress).toBeLessThan(100);
@@ -84,10 +73,7 @@ test("fewer images than requested are charged as that many", async () => {
 });
 
 test("a broken download is repeated without a second generation", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, downloads: ["truncated", 500] });
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask({ downloads: ["truncated", 500] });
   expect((await finish(account, id)).body.data.status).toBe("completed");
   const calls = await upstreamCalls(prompt);
   expect(calls.filter((name) => name === "start")).toHaveLength(1);
@@ -95,17 +81,13 @@ test("a broken download is repeated without a second generation", async () => {
 });
 
 test("an output that is not an image the third time fails the task and costs nothing", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, downloads: ["garbage", "garbage", "garbage", "garbage"] });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ downloads: ["garbage", "garbage", "garbage", "garbage"] });
   expect((await finish(account, id)).body.data).toMatchObject({ status: "failed", error: { code: "provider_error" } });
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0 });
 });
 
 test("a short failure of R2 only delays the task", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   failOnce(bindings.bucket(), "put");
@@ -114,8 +96,7 @@ test("a short failure of R2 only delays the task", async () => {
 });
 
 test("a settlement is retried until the wallet answers", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   failWalletOnce(account, "settle");
@@ -147,10 +128,7 @@ test.each([
 });
 
 test("a task whose messages are never delivered fails at its deadline too", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: Array.from({ length: 1000 }, () => ({ progress: 10 })) });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ polls: Array.from({ length: 1000 }, () => ({ progress: 10 })) });
   for (let minute = 0; minute < 3; minute++) await pass(id, 60);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({
     status: "failed",
@@ -159,8 +137,7 @@ test("a task whose messages are never delivered fails at its deadline too", asyn
 });
 
 test("a message in the dead-letter queue ends its task, and the money is returned", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id, "gateway-dead");
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data).toMatchObject({
     status: "failed",
@@ -170,9 +147,7 @@ test("a message in the dead-letter queue ends its task, and the money is returne
 });
 
 test("finished work is collected although the message of its collection is in the dead-letter queue", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask();
   await deliver(id);
   await pass(id, 2); // the provider has generated it: it waits to be collected
   await deliver(id, "gateway-dead");
@@ -183,10 +158,7 @@ test("finished work is collected although the message of its collection is in th
 });
 
 test("a start that waits for a busy maker goes on although a message of an earlier start is in the dead-letter queue", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, starts: [429] });
-  const id = await submit(account, images, image(prompt));
+  const { account, prompt, id } = await newTask({ starts: [429] });
   await deliver(id);
   await deliver(id, "gateway-dead");
   expect((await finish(account, id)).body.data.status).toBe("completed");
@@ -194,8 +166,7 @@ test("a start that waits for a busy maker goes on although a message of an earli
 });
 
 test("a late dead-letter message does not affect a task that has continued", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await deliver(id, "gateway-dead");
   expect((await finish(account, id)).body.data.status).toBe("completed");
@@ -212,16 +183,14 @@ async function change(taskId: string, providers: string[], more: Partial<Pick<Ta
 }
 
 test("a task whose provider is switched off before it starts goes on to the next route", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await change(id, ["fal", "sandbox"]);
   expect(await deliver(id)).toBe("ack");
   expect((await finish(account, id)).body.data.status).toBe("completed");
 });
 
 test("a finished result whose provider is switched off waits, also if the message comes again and again", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image(unique()));
+  const { account, id } = await newTask();
   await deliver(id);
   await change(id, ["fal"], { step: { do: "collect", at: Date.now(), sent: 1 } });
   expect(await deliver(id)).toBe("ack");

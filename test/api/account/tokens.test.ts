@@ -23,6 +23,7 @@ import {
   submit,
   unique,
   image,
+  newTask,
 } from "../../support/gateway.ts";
 
 holdTime();
@@ -435,8 +436,7 @@ test("a page can read that its token was sent to a path or with a method that do
 });
 
 test("API keys must not be used in pages: their answers have no CORS headers", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   await deliver(id);
   for (const [path, body] of [
     [images, image()],

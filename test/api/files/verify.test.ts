@@ -21,6 +21,7 @@ import {
   unique,
   wakeWallet,
   image,
+  newTask,
 } from "../../support/gateway.ts";
 import { traces } from "../../support/traces.ts";
 
@@ -169,8 +170,7 @@ test("with PROOF_DAYS = 0 nothing is kept", async () => {
 });
 
 test("a wrong PROOF_DAYS holds back no settlement, and the file stays known", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   await deliver(id);
   await pass(id, 2);
   const settings = env as { PROOF_DAYS?: string };

@@ -2,7 +2,7 @@
 
 import { exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { call, finish, holdTime, newAccount, submit, image } from "../../support/gateway.ts";
+import { call, finish, holdTime, newAccount, image, newTask } from "../../support/gateway.ts";
 import { expectRefusal } from "../../support/refusal.ts";
 
 holdTime();
@@ -93,8 +93,7 @@ test("an Accept-Language of any size gets an answer in a supported language", as
 });
 
 test("validators and ranges of any size are answered as if they did not match", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   const { data } = (await finish(account, id)).body;
   const url = data.result.images[0].url[0] as string;
   const tags = Array.from({ length: 10_000 }, (_, at) => `W/"${at}"`).join(", ");

@@ -18,6 +18,7 @@ import {
   unique,
   image,
   cancel,
+  newTask,
 } from "../../support/gateway.ts";
 import { settledImage } from "../../support/settled.ts";
 
@@ -108,8 +109,7 @@ test("tasks that ended more than seven days ago are not listed", async () => {
 });
 
 test("wait holds the answer until a task ends", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   const waits: number[] = [];
   vi.spyOn(Object.getPrototypeOf(scheduler) as Scheduler, "wait").mockImplementation(async (ms) => {
     waits.push(ms);

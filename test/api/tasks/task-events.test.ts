@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { taskAnswer } from "../../../src/api/schema/tasks.ts";
 import { conform } from "../../support/conform.ts";
 import { bindings, loseTheObject, spyOn } from "../../support/faults.ts";
-import { type Account, call, complete, deliver, holdTime, newAccount, pass, script, submit, unique } from "../../support/gateway.ts";
+import { type Account, call, complete, deliver, holdTime, newAccount, pass, submit, unique, newTask } from "../../support/gateway.ts";
 
 holdTime();
 
@@ -64,10 +64,7 @@ function whileWaiting(turns: (() => unknown)[]): number[] {
 }
 
 test("every state is one event with the data of the status query, from the current to the final one", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 40 }] });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ polls: [{ progress: 40 }] });
   const waits = whileWaiting([() => deliver(id), undefined as never, () => pass(id, 2), () => pass(id, 2), () => deliver(id)]);
   const response = await open(account, id);
   expect(response.status).toBe(200);
@@ -90,8 +87,7 @@ test("every state is one event with the data of the status query, from the curre
 });
 
 test("Last-Event-ID skips events already seen; after the final event there are no more", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   const reader = read(await open(account, id));
   await reader.next();
   const seen = (await reader.next()).value as Event;
@@ -115,8 +111,7 @@ test("a final task is one event, then the end; an unknown Last-Event-ID skips no
 });
 
 test("without changes a comment is sent every 15 seconds, and the object is polled less often after a minute", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   const waits = whileWaiting([]);
   const response = await open(account, id);
   const times: number[] = [];
@@ -132,10 +127,7 @@ test("without changes a comment is sent every 15 seconds, and the object is poll
 });
 
 test("a comment is sent every 15 seconds also while the progress changes", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: Array.from({ length: 40 }, (_, at) => ({ progress: at + 1 })) });
-  const id = await submit(account, images, image(prompt));
+  const { account, id } = await newTask({ polls: Array.from({ length: 40 }, (_, at) => ({ progress: at + 1 })) });
   await deliver(id);
   whileWaiting(Array.from({ length: 40 }, () => () => pass(id, 1)));
   const began = Date.now();
@@ -149,8 +141,7 @@ test("a comment is sent every 15 seconds also while the progress changes", async
 });
 
 test("a stream ends after fifteen minutes, within the subrequests of one invocation; a client that reconnects misses nothing", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   const stubs = spyOn(bindings.namespace(), "get").mockClear();
   whileWaiting([]);
   const events = await all(await open(account, id));
@@ -162,8 +153,7 @@ test("a stream ends after fifteen minutes, within the subrequests of one invocat
 });
 
 test("the object is polled only while the client reads, and an object that does not answer ends the stream", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   const asked = spyOn(bindings.namespace(), "get").mockClear();
   const waits = whileWaiting([]);
   const head = await exports.default.fetch(`https://gateway.example/v1/tasks/${id}/events`, {

@@ -25,6 +25,7 @@ import {
   submit,
   unique,
   image,
+  newTask,
 } from "../../support/gateway.ts";
 import { Browser, person } from "../support.ts";
 import type { Vars } from "../../support/models.ts";
@@ -409,8 +410,7 @@ test("a model without a provider is marked as such", async () => {
 });
 
 test("every page is complete HTML with its headings in order", async () => {
-  const account = await newAccount();
-  const id = await submit(account, images, image());
+  const { account, id } = await newTask();
   await browser.ask("/console/language?to=ja");
   const paths = ["", "/audit", "/accounts", `/accounts/${account.id}`, `/accounts/${account.id}/tasks/${id}`, "/providers", "/tasks"];
   for (const path of paths) {
