@@ -3,17 +3,14 @@
 import "../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test, vi } from "vitest";
-import { readCatalog } from "../../src/current-catalog.ts";
 import { Objects } from "../../src/rpc/objects.ts";
 import { begin, readResults, run } from "../support/batches.ts";
 import { bindings } from "../support/faults.ts";
 import { asAdmin, call, complete, finish, holdTime, newAccount, readBalance, settledBalance, submit, unique } from "../support/gateway.ts";
+import { deleteModels } from "../support/models.ts";
 
 holdTime();
-beforeEach(async () => {
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
-});
+beforeEach(deleteModels);
 
 const sandbox = (model: string) => [{ provider: "sandbox", model }];
 const text = { kind: "text", price: { input: 1_000, output: 2_000 }, routes: sandbox("textA-1") };

@@ -1,10 +1,9 @@
 /** What a maker has signed (C2PA) is stored and delivered byte for byte, from every adapter and in every file type: a manifest is bound to the file's bytes. Contract 14. */
 
 import "../support/alone.ts";
-import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { readCatalog } from "../../src/current-catalog.ts";
 import { call, finish, holdTime, newAccount, submit, unique } from "../support/gateway.ts";
+import { deleteModels } from "../support/models.ts";
 import { generate, type Routes } from "./support.ts";
 import { generateBy } from "./cloudflare/support.ts";
 import { put } from "./own/support.ts";
@@ -127,8 +126,7 @@ test.each(ownInputs)(
     const fields = Object.entries(input).map(([name, value]) => [name, { type: typeof value }]);
     const properties = { prompt: { type: "string" }, ...Object.fromEntries(fields) };
     const body = { type: "object", properties, required: ["prompt"] };
-    await env.DB.exec("DELETE FROM model");
-    await readCatalog(env.DB);
+    await deleteModels();
     const { status } = await put("own", { kind, body, price: { task: 0.2 }, routes: [{ provider, model: route }] });
     expect(status).toBeLessThan(300);
     const types = kind === "video" ? (["mp4"] as const) : (["png", "jpeg", "webp"] as const);

@@ -4,7 +4,6 @@ import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
-import { readCatalog } from "../../src/current-catalog.ts";
 import { openStub } from "../support/faults.ts";
 import {
   asAdmin,
@@ -20,14 +19,14 @@ import {
   unique,
   wakeWallet,
 } from "../support/gateway.ts";
+import { deleteModels } from "../support/models.ts";
 import { kling, seedream, speech } from "./own/support.ts";
 import { capture } from "./support.ts";
 
 holdTime();
 beforeEach(async () => {
   capture();
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
+  await deleteModels();
 });
 
 const put = async (id: string, body: object) => expect((await asAdmin(`/models/${id}`, { method: "PUT", body })).status).toBe(201);

@@ -3,6 +3,7 @@
 import { env } from "cloudflare:workers";
 import { builtInCatalog } from "../../src/catalog/catalog.ts";
 import type { Entry, Route } from "../../src/catalog/models.ts";
+import { readCatalog } from "../../src/current-catalog.ts";
 import { selectRevision } from "../../src/db/models.ts";
 
 /** Variables of a gateway, and what its operator's entries change: the routes of models, and prices in millionths. */
@@ -26,6 +27,12 @@ export function toEnv({ ROUTES, PRICES, ...vars }: Vars): Env {
 /** Built-in model that is sold -> its routes. */
 export const builtInRoutes = (): Record<string, readonly Route[]> =>
   Object.fromEntries(builtInCatalog().live.map(({ id, routes }) => [id, routes]));
+
+/** Deletes the operator's stored entries. */
+export async function deleteModels(): Promise<void> {
+  await env.DB.exec("DELETE FROM model");
+  await readCatalog(env.DB);
+}
 
 let revision = 1_000_000;
 

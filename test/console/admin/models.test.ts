@@ -3,8 +3,8 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import { asAdmin, call, holdTime, newAccount } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { type Browser, operator, person } from "../support.ts";
 
 holdTime();
@@ -19,10 +19,7 @@ beforeAll(async () => {
   ({ browser } = await operator());
   ({ browser: other } = await person());
 });
-beforeEach(async () => {
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
-});
+beforeEach(deleteModels);
 
 const put = (id: string, entry: object, query = "") => asAdmin(`/models/${id}${query}`, { method: "PUT", body: entry });
 const stored = async (id: string) => (await asAdmin(`/models/${id}`)).body as { entry: Record<string, unknown> | null; revision: number };

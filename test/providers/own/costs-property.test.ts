@@ -4,11 +4,11 @@ import "../../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import type { Task } from "../../../src/tasks/record.ts";
 import type { End } from "../../upstreams/emulator.ts";
 import { openStub } from "../../support/faults.ts";
 import { call, deliver, holdTime, newAccount, pass, submit, unique, wakeWallet } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { randomNumbers } from "../../support/random.ts";
 import { capture } from "../support.ts";
 import { put, speech } from "./support.ts";
@@ -16,8 +16,7 @@ import { put, speech } from "./support.ts";
 holdTime();
 beforeEach(async () => {
   capture();
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
+  await deleteModels();
 });
 
 /** The seconds that each emulator reports. */

@@ -3,7 +3,6 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test, vi } from "vitest";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import { perform } from "../../../src/tasks/consumer/perform.ts";
 import { WalletObject } from "../../../src/wallet/object.ts";
 import { crash, openStub, stopAt } from "../../support/faults.ts";
@@ -21,14 +20,14 @@ import {
   submit,
   unique,
 } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { capture, countAll } from "../support.ts";
 import { mesh, put, speech } from "./support.ts";
 
 holdTime();
 beforeEach(async () => {
   capture();
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
+  await deleteModels();
 });
 
 const keys = async (prefix: string) => (await env.ASSETS.list({ prefix })).objects.map(({ key }) => key);

@@ -1,19 +1,15 @@
 /** Models with their own input for agents and on OpenAI's paths. */
 
 import "../../support/alone.ts";
-import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import { call, finish, holdTime, newAccount, readBalance, unique } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { callTool, connect } from "../../mcp/client.ts";
 import { sent } from "../support.ts";
 import { kling, put, seedream, speech } from "./support.ts";
 
 holdTime();
-beforeEach(async () => {
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
-});
+beforeEach(deleteModels);
 
 test("/mcp: the tool generate names these models, estimates, submits once, and links to the files", async () => {
   const account = await newAccount();

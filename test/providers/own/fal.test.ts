@@ -3,7 +3,6 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import type { SignOrder } from "../../../src/media/file-binding.ts";
 import { base64 } from "../../media/images.ts";
 import { named } from "../../media/signed.ts";
@@ -20,14 +19,12 @@ import {
   submit,
   unique,
 } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { sent, readCalls } from "../support.ts";
 import { kling, mesh, params, put, seedream, speech } from "./support.ts";
 
 holdTime();
-beforeEach(async () => {
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
-});
+beforeEach(deleteModels);
 
 const images = "/v1/images/generations";
 const videos = "/v1/videos/generations";

@@ -3,18 +3,17 @@
 import "../../support/alone.ts";
 import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import { base64 } from "../../media/images.ts";
 import { crash, openStub } from "../../support/faults.ts";
 import { call, deliver, finish, holdTime, newAccount, pass, settledBalance, submit, unique } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { capture, countAll, sent } from "../support.ts";
 import { put } from "./support.ts";
 
 holdTime();
 beforeEach(async () => {
   capture();
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
+  await deleteModels();
 });
 
 const tasks = "/v1/tasks";

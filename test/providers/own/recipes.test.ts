@@ -1,18 +1,14 @@
 /** The recipes of "Sell another model" in docs/models.md, as they are written there. */
 
 import "../../support/alone.ts";
-import { env } from "cloudflare:workers";
 import { beforeEach, expect, test } from "vitest";
 import guide from "../../../docs/models.md?raw";
-import { readCatalog } from "../../../src/current-catalog.ts";
 import { asAdmin, call, finish, holdTime, newAccount, settledBalance, submit, unique } from "../../support/gateway.ts";
+import { deleteModels } from "../../support/models.ts";
 import { sent } from "../support.ts";
 
 holdTime();
-beforeEach(async () => {
-  await env.DB.exec("DELETE FROM model");
-  await readCatalog(env.DB);
-});
+beforeEach(deleteModels);
 
 /** The entry in a recipe, by the heading that it follows. */
 function readRecipe(heading: string): Record<string, unknown> {
