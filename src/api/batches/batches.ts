@@ -5,6 +5,7 @@ import { ApiError, invalid, refuse, type Violation } from "../../base/errors.ts"
 import { sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
 import { retry } from "../../base/retry.ts";
+import { toStream } from "../../base/to-stream.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches, noteBatchBegun } from "../../db/batches.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
 import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
@@ -181,17 +182,15 @@ async function openResults(c: AppContext, id: string) {
 export async function showResults(c: AppContext, id: string): Promise<Response> {
   const { first, read } = await openResults(c, id);
   const encoder = new TextEncoder();
-  let part: ResultsPart | null = first;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (part?.text) controller.enqueue(encoder.encode(part.text));
-      if (part?.next === undefined) return controller.close();
-      part = await read(part.next);
+  async function* texts() {
+    for (let part: ResultsPart | null = first; ; part = await read(part.next)) {
       // Removed meanwhile: what was sent must not look complete.
-      if (!part) controller.error(new Error("the batch is gone"));
-    },
-  });
-  return respond(c, body, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
+      if (!part) throw new Error("the batch is gone");
+      if (part.text) yield encoder.encode(part.text);
+      if (part.next === undefined) return;
+    }
+  }
+  return respond(c, toStream(texts()), 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
 }
 
 /** The files of the lines that have completed and are not deleted yet, as one archive. */

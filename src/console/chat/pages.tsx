@@ -15,7 +15,7 @@ import {
 } from "../../db/conversations.ts";
 import { isScripted, nothingHere, page, part, partText, signedIn } from "../frame.tsx";
 import { computeHold } from "../playground/body.ts";
-import { toStream } from "../playground/chat.ts";
+import { toTextStream } from "../playground/chat.ts";
 import { readChoices } from "../playground/choices.ts";
 import { Balance } from "../playground/page.tsx";
 import { left } from "../playground/view.ts";
@@ -250,7 +250,7 @@ function stream(
     }
   }
 
-  return c.body(toStream(events()), 200, { "content-type": "text/event-stream", "content-encoding": "identity" });
+  return c.body(toTextStream(events()), 200, { "content-type": "text/event-stream", "content-encoding": "identity" });
 }
 
 /** `POST /console/chat/{id}/title` */

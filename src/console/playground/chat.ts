@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { EventSourceParserStream } from "eventsource-parser/stream";
+import { toStream } from "../../base/to-stream.ts";
 import { chatPrice, priceFromShown } from "../../catalog/prices.ts";
 import { formatAmount } from "../amounts.ts";
 import { type Message, messagesIn } from "./body.ts";
@@ -107,23 +108,8 @@ function withMessages(typed: Typed, messages: Message[]): Typed {
   ]);
 }
 
-/** A stream of a generator's values, produced only as fast as they are read; ends the generator when the reader cancels. */
-export function toStream(parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> {
-  const texts = new ReadableStream<string>(
-    {
-      async pull(controller) {
-        const { done, value } = await parts.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await parts.return();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return texts.pipeThrough(new TextEncoderStream());
-}
+export const toTextStream = (texts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> =>
+  toStream(texts).pipeThrough(new TextEncoderStream());
 
 /**
  * Streams the page with the API's answer in it. `render` returns the whole page: with a marker in the answer's place, or with the
@@ -150,7 +136,7 @@ export async function writtenPage(
 
   // A compressed page would be buffered until it is complete.
   const headers = { "content-type": "text/html; charset=UTF-8", "content-encoding": "identity" };
-  return c.body(toStream(parts()), 200, headers);
+  return c.body(toTextStream(parts()), 200, headers);
 }
 
 /** The events for the page's script. */
@@ -182,5 +168,5 @@ export function answerEvents(
     }
   }
 
-  return c.body(toStream(events()), 200, { "content-type": "text/event-stream", "content-encoding": "identity" });
+  return c.body(toTextStream(events()), 200, { "content-type": "text/event-stream", "content-encoding": "identity" });
 }

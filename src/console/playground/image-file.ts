@@ -1,5 +1,7 @@
 /** Images from files, and JSON with them, which is generated while it is sent: each image is in memory once and never as text. */
 
+import { toStream } from "../../base/to-stream.ts";
+
 /** What a field for images accepts. */
 export const pictureTypes = "image/png,image/jpeg,image/webp";
 
@@ -63,17 +65,7 @@ export function toJson(body: object): string | ReadableStream<Uint8Array> {
       for (const base64 of base64Of(image.content)) yield encoder.encode(base64);
     }
   }
-  const parts = written();
-  return new ReadableStream<Uint8Array>(
-    {
-      pull(controller) {
-        const { done, value } = parts.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  return toStream(written());
 }
 
 /** Base64 of bytes in chunks, without splitting groups of three. */

@@ -36,28 +36,17 @@ export async function findEndpoint(c: AppContext, { id, filename }: StoredFile):
 }
 
 /** The lines of the results with this status, converted while they are read. */
-export function toOutput(
+export async function* toOutput(
   c: AppContext,
   results: ReadableStream<Uint8Array>,
   endpoint: string,
   status: ResultLine["status"],
-): ReadableStream<Uint8Array> {
+): AsyncGenerator<Uint8Array, void> {
   const encoder = new TextEncoder();
-  const lines = readLines(results);
-  return new ReadableStream({
-    async pull(controller) {
-      for (;;) {
-        const { done, value } = await lines.next();
-        if (done) return controller.close();
-        const line = JSON.parse(value.text) as ResultLine;
-        if (line.status !== status) continue;
-        return controller.enqueue(encoder.encode(`${JSON.stringify(toLine(c, endpoint, line, value.line))}\n`));
-      }
-    },
-    async cancel() {
-      await lines.return();
-    },
-  });
+  for await (const { text, line: at } of readLines(results)) {
+    const line = JSON.parse(text) as ResultLine;
+    if (line.status === status) yield encoder.encode(`${JSON.stringify(toLine(c, endpoint, line, at))}\n`);
+  }
 }
 
 function toLine(c: AppContext, endpoint: string, { custom_id, task, response, error, openai = {} }: ResultLine, at: number) {

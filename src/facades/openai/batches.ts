@@ -1,6 +1,7 @@
 /** `batches`: create, retrieve, list, cancel. The lines become those of `/v1/batches` before the batch begins. */
 
 import type { AppContext } from "./context.ts";
+import { toStream } from "../../base/to-stream.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { type Batch, toSegment } from "../client.ts";
 import { OpenAiError, refuse, refuseBody, refuseField, refuseLike } from "./errors.ts";
@@ -80,28 +81,20 @@ const removeLines = (c: AppContext, id: string) => c.var.gateway.send(`/v1/files
 async function storeLines(c: AppContext, endpoint: string, input: ReadableStream<Uint8Array>): Promise<{ id: string }> {
   let refused: unknown;
   const encoder = new TextEncoder();
-  const lines = readInput(input);
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await lines.next();
-        if (done) controller.close();
-        else controller.enqueue(encoder.encode(`${JSON.stringify(await convert(c, endpoint, value))}\n`));
-      } catch (error) {
-        refused =
-          error instanceof LongLineError
-            ? lineError(c, error.line, refuseLike(c, 413, "body_too_large"))
-            : error instanceof JsonBodyError && error.reason === "not_json"
-              ? refuseField(c, "input_file_id", "file_not_lines")
-              : refuseBody(c, error);
-        // Ended, not broken: an error would be reported by everything that the stream passes.
-        controller.close();
-      }
-    },
-    async cancel() {
-      await lines.return();
-    },
-  });
+  async function* converted() {
+    try {
+      for await (const line of readInput(input)) yield encoder.encode(`${JSON.stringify(await convert(c, endpoint, line))}\n`);
+    } catch (error) {
+      // Ended, not broken: an error would be reported by everything that the stream passes.
+      refused =
+        error instanceof LongLineError
+          ? lineError(c, error.line, refuseLike(c, 413, "body_too_large"))
+          : error instanceof JsonBodyError && error.reason === "not_json"
+            ? refuseField(c, "input_file_id", "file_not_lines")
+            : refuseBody(c, error);
+    }
+  }
+  const body = toStream(converted());
   const headers = { "content-type": "application/jsonl" };
   const stored = await c.var.gateway
     .read<{ id: string }>("/v1/files?expires_in=3600", { method: "POST", body, headers })

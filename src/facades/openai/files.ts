@@ -2,6 +2,7 @@
 
 import type { AppContext } from "./context.ts";
 import { pickHeaders, toSegment } from "../client.ts";
+import { toStream } from "../../base/to-stream.ts";
 import { findEndpoint, toOutput } from "./batch-results.ts";
 import { refuseField, renameField } from "./errors.ts";
 import { answerList, readPage } from "./lists.ts";
@@ -48,6 +49,6 @@ export async function downloadFile(c: AppContext): Promise<Response> {
   const endpoint = await findEndpoint(c, await readFile(c, id));
   const file = await c.var.gateway.ask(`/v1/files/${toSegment(id)}/content`);
   if (endpoint === undefined || !file.body) return new Response(file.body, file);
-  const output = toOutput(c, file.body, endpoint, ending === "" ? "completed" : "failed");
+  const output = toStream(toOutput(c, file.body, endpoint, ending === "" ? "completed" : "failed"));
   return c.body(output, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
 }

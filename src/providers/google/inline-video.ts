@@ -1,5 +1,6 @@
 /** Answers that contain a whole video in Base64: a poll reads them up to the video, a download decodes the video as a stream. */
 
+import { toStream } from "../../base/to-stream.ts";
 import { JsonBodyError } from "../../media/json-error.ts";
 import { decodeString, type JsonPart, JsonScanner } from "../../media/json-scanner.ts";
 import { readText } from "../../media/json-text.ts";
@@ -36,19 +37,7 @@ export async function lookForVideo<T>(body: ReadableStream<Uint8Array>): Promise
 }
 
 /** Decodes the video in an answer as a stream. The stream fails if the answer breaks off or contains no video. */
-export function videoIn(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  const pieces = decoded(body);
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await pieces.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await pieces.return();
-    },
-  });
-}
+export const videoIn = (body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> => toStream(decoded(body));
 
 async function* decoded(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let carry = "";
