@@ -1,6 +1,6 @@
 /** Batches in tests: begun with lines, woken, run to their end, and read. */
 
-import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import { toBatchObjectId } from "../../src/base/ids.ts";
@@ -33,6 +33,8 @@ export async function begin(account: Account, body: object): Promise<string> {
 
 export const stubOf = (id: string) => env.BATCHES.get(toBatchObjectId(env.BATCHES, id)!);
 export const wake = (id: string) => runDurableObjectAlarm(stubOf(id));
+/** When the alarm of the batch's object is due. */
+const alarmAt = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
 /** The object loses its memory; stored data remains. */
 export const forget = (id: string) => evictDurableObject(stubOf(id)).catch(() => undefined); // it was not in memory
 export const show = async (account: Account, id: string) => (await call(`/v1/batches/${id}`, { key: account.key })).body;
@@ -65,4 +67,13 @@ export async function run(account: Account, id: string, rounds = 60): Promise<Aw
     vi.setSystemTime(Date.now() + 5_000);
   }
   return show(account, id);
+}
+
+/** Runs the alarms of the batch and its tasks as they come, for at most so many hours. */
+export async function pass(account: Account, id: string, hours: number): Promise<void> {
+  for (const until = Date.now() + hours * 3_600_000; Date.now() < until && (await show(account, id)).status === "in_progress";) {
+    await wake(id);
+    for (const task of await openTasks(account)) await finish(account, task);
+    vi.setSystemTime(Math.max(Date.now(), (await alarmAt(id)) ?? 0));
+  }
 }

@@ -7,7 +7,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BatchObject } from "../../../src/api/batches/object.ts";
 import { BatchStore } from "../../../src/api/batches/state.ts";
-import { begin, forget, line, openTasks, price, readResults, show, stubOf, wake } from "../../support/batches.ts";
+import { begin, forget, line, openTasks, pass, price, readResults, show, stubOf, wake } from "../../support/batches.ts";
 import { crash, failOnce } from "../../support/faults.ts";
 import {
   type Account,
@@ -46,16 +46,6 @@ function refuseStarts(word: string, isBusy: () => boolean, status = 429): number
       : original.apply(this, [request]);
   });
   return asked;
-}
-
-/** Runs the alarms of the batch and its tasks as they come, for at most so many hours. */
-async function pass(account: Account, id: string, hours: number): Promise<void> {
-  for (const until = Date.now() + hours * 3_600_000; Date.now() < until && (await show(account, id)).status === "in_progress";) {
-    await wake(id);
-    for (const task of await openTasks(account)) await finish(account, task);
-    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
-    vi.setSystemTime(Math.max(Date.now(), next ?? 0));
-  }
 }
 
 /** The ids of all tasks that have ended, also of those that no list has. */

@@ -7,7 +7,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { BatchStore } from "../../../src/api/batches/state.ts";
 import { WalletObject } from "../../../src/wallet/object.ts";
-import { begin, line, openTasks, price as imagePrice, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
+import { begin, line, openTasks, pass, price as imagePrice, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
 import { crash, failWalletOnce, stopAt } from "../../support/faults.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
 import {
@@ -49,6 +49,18 @@ function answerChats(answer: (content: string) => Promise<object> | object): voi
     const message = { role: "assistant", ...(await answer(messages[0]!.content)) };
     return Response.json({ choices: [{ index: 0, message, finish_reason: "stop" }], usage });
   });
+}
+
+/** Answers the chats when `answer` is called, and counts them. */
+function keepWaiting(): { asked: number; answer: () => void } {
+  const gate = Promise.withResolvers<void>();
+  const held = { asked: 0, answer: gate.resolve };
+  answerChats(async () => {
+    held.asked++;
+    await gate.promise;
+    return { content: "at last" };
+  });
+  return held;
 }
 
 async function expectEach(account: Account, id: string, count: number): Promise<void> {
@@ -218,17 +230,11 @@ test("answers that are longer than a row of the storage are asked for once, char
 
 test("a chat that takes long holds up no other alarm: cancelled, the lines that have not begun end while it runs", async () => {
   const account = await newAccount();
-  const gate = Promise.withResolvers<void>();
-  let asked = 0;
-  answerChats(async () => {
-    asked++;
-    await gate.promise;
-    return { content: "at last" };
-  });
+  const held = keepWaiting();
   const id = await begin(account, { requests: chats(unique(), 2), concurrency: 1 });
   await wake(id);
   const first = wake(id);
-  await expect.poll(() => asked).toBe(1);
+  await expect.poll(() => held.asked).toBe(1);
   vi.setSystemTime(Date.now() + 61_000);
   await first;
   const second = wake(id);
@@ -236,10 +242,10 @@ test("a chat that takes long holds up no other alarm: cancelled, the lines that 
   await second;
   const third = wake(id);
   await expect.poll(async () => (await show(account, id)).counts).toMatchObject({ running: 1, failed: 1 });
-  gate.resolve();
+  held.answer();
   await third;
   await expect.poll(async () => (await show(account, id)).status).toBe("cancelled");
-  expect(asked).toBe(1);
+  expect(held.asked).toBe(1);
   expect(await readBalance(account)).toMatchObject({ used: price, reserved: 0 });
 });
 
@@ -323,24 +329,18 @@ test("chats with large files wait for memory as long as it takes, however many b
   picture.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
   const file = (await call("/v1/files", { key: account.key, method: "POST", body: picture.buffer })).body.id as string;
   const content = [{ type: "image_url", image_url: { url: file, detail: "low" } }];
-  const gate = Promise.withResolvers<void>();
-  let asked = 0;
-  answerChats(async () => {
-    asked++;
-    await gate.promise;
-    return { content: "seen" };
-  });
+  const held = keepWaiting();
   const requests = chats("", 6).map((one) => ({ ...one, body: { ...one.body, messages: [{ role: "user", content }] } }));
   const ids = [await begin(account, { requests }), await begin(account, { requests })];
   for (const id of ids) await wake(id);
   for (const id of ids) void wake(id).catch(() => undefined);
-  await expect.poll(() => asked).toBe(1);
+  await expect.poll(() => held.asked).toBe(1);
   await scheduler.wait(500);
   for (const id of ids) expect(await show(account, id)).toMatchObject({ counts: { running: 6, failed: 0 } });
-  expect(asked).toBe(1);
-  gate.resolve();
+  expect(held.asked).toBe(1);
+  held.answer();
   for (const id of ids) expect(await run(account, id)).toMatchObject({ counts: { completed: 6, failed: 0 } });
-  expect(asked).toBe(12);
+  expect(held.asked).toBe(12);
 });
 
 test("faults of the wallet between two alarms hold and charge nothing twice", async () => {
@@ -376,25 +376,19 @@ test("without balance chats wait, and cancelling ends what has not begun", async
 
 test("lines of one kind go ahead of those of another that have no room: images of slow chats, and chats of a busy model", async () => {
   const account = await newAccount();
-  const gate = Promise.withResolvers<void>();
-  let asked = 0;
-  answerChats(async () => {
-    asked++;
-    await gate.promise;
-    return { content: "at last" };
-  });
+  const held = keepWaiting();
   const images = Array.from({ length: 5 }, (_, at) => line(`image-${at}`));
   const id = await begin(account, { requests: [...chats(unique(), 40), ...images], concurrency: 9 });
   await wake(id);
   void wake(id).catch(() => undefined);
   await expect.poll(async () => (await show(account, id)).counts).toMatchObject({ running: 9, queued: 36 });
   // One connection of the object is left for tasks, until all of them have begun.
-  expect([asked, (await openTasks(account)).length]).toEqual([5, 4]);
+  expect([held.asked, (await openTasks(account)).length]).toEqual([5, 4]);
   for (const task of await openTasks(account)) await finish(account, task);
-  await expect.poll(() => asked).toBe(6);
+  await expect.poll(() => held.asked).toBe(6);
   // Also after a crash, which leaves each line once.
   await crash(stubOf(id));
-  gate.resolve();
+  held.answer();
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "completed", counts: { completed: 45, failed: 0 } });
   expect((await readResults(account, id)).map(({ custom_id: own }) => own)).toEqual([
@@ -442,16 +436,6 @@ describe("a maker that asks to wait", () => {
     });
     return asked;
   }
-  /** Runs the batch's alarms as they come, for at most so many hours. */
-  async function pass(account: Account, id: string, hours: number): Promise<void> {
-    for (const until = Date.now() + hours * 3_600_000; Date.now() < until && (await show(account, id)).status === "in_progress";) {
-      await wake(id);
-      for (const task of await openTasks(account)) await finish(account, task);
-      const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
-      vi.setSystemTime(Math.max(Date.now(), next ?? 0));
-    }
-  }
-
   test("gets the chats of that model again for hours, at no cost; other models and images do not wait", async () => {
     const account = await newAccount();
     let isBusy = true;
