@@ -8,7 +8,7 @@ import { findCaller } from "../../src/db/callers.ts";
 import { entryReader } from "../../src/storage/archived-entries.ts";
 import { spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
 import { type Account, readBalance, call, chatsSettled, complete, finish, holdTime, script, submit, image } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, words } from "./support.ts";
 
 holdTime();
 const dayMs = 86_400_000;
@@ -128,6 +128,32 @@ test("tasks and chats of several days: the sums by day and model, the list and t
   await finish(account, open);
 });
 
+test("how long the balance lasts is the same on every period of Usage and on Billing; members, who see their own charges, are not told", async () => {
+  const { browser, account, email } = await person();
+  const noon = startOfDays(1, Date.now()) + 10 * dayMs + dayMs / 2;
+  vi.setSystemTime(noon - 8 * dayMs);
+  await complete(account, "/v1/images/generations", image({ n: 4 }));
+  vi.setSystemTime(noon);
+  await complete(account, "/v1/images/generations", image({ n: 4 }));
+  await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
+  // 4.76 are left, 0.12 were charged in seven days.
+  for (const query of ["days=7", "days=30", `from=${day(noon - 9 * dayMs)}&to=${day(noon - 8 * dayMs)}`])
+    expect(words(await browser.read(`/console/usage?${query}`)), query).toContain("Lasts about 277 days at the pace of the last 7 days");
+  const billing = await browser.read("/console/billing");
+  expect(billing).toContain("lasts about 277 days");
+  expect(billing).toContain('<svg class="spark"');
+  const invited = `member-${email}`;
+  const invitation =
+    /invitation=(join_\w+)/.exec(await (await browser.ask("/console/members/invite", { email: invited, role: "member" })).text())?.[1] ??
+    "";
+  const member = new Browser();
+  await member.ask("/console/sign-up", { name: "M", email: invited, password: "correct horse battery", invitation });
+  expect(words(await member.read("/console/usage"))).toMatch(/Balance \$4\.76 .* Lasts about – /);
+  const own = await member.read("/console/billing");
+  expect(words(own)).toContain("$4.76");
+  expect(own).not.toMatch(/lasts about|<svg class="spark"/);
+});
+
 test("own dates, runs, pace and budgets; dates that cannot be are refused with the reason", async () => {
   const { browser, account, email } = await person();
   const noon = startOfDays(1, Date.now()) + 10 * dayMs + dayMs / 2;
@@ -139,14 +165,12 @@ test("own dates, runs, pace and budgets; dates that cannot be are refused with t
   await call(`/v1/tasks/${failed}/cancel`, { key: account.key, method: "POST" });
   await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
   await browser.ask(`/console/keys/${account.keyId}/change`, { name: "server", quota: "2", budget: "0.50", window: "day", expires: "" });
-  const words = (html: string) => (html.split("<main")[1] ?? "").replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
-
   const month = words(await browser.read("/console/usage"));
   expect(month).toMatch(/Spent in 30 days \$0\.06 \$0\.06 since the account was opened Runs 3 66\.7 % completed/);
   expect(month).toMatch(/imgA-4 3 100 % \$0\.06/);
   expect(month).toMatch(/Key “server” \$0\.50 a day \$0\.03 \$0\.47 Requests are refused until \d+ \w+/);
   expect(month).toMatch(/Key “server” \$2\.00 in all \$0\.06 \$1\.94 Requests are refused /);
-  expect(month).toContain("Lasts about over a year at this pace");
+  expect(month).toContain("Lasts about over a year at the pace of the last 7 days");
 
   const query = `from=${day(noon - 8 * dayMs)}&to=${day(noon - dayMs)}`;
   const own = await browser.read(`/console/usage?${query}`);

@@ -17,7 +17,7 @@ interface BalanceProps {
   reserved: number;
   /** By how much use exceeds the quota. */
   shortfall: number;
-  /** How many days it lasts at the rate of the last week. */
+  /** The days of `daysLeft`. */
   lasts: number | undefined;
   /** The balances of `dailyBalances`; empty without a limit. */
   course: number[];
@@ -31,7 +31,9 @@ export const Balance = ({ left, reserved, shortfall, lasts, course, since, child
     <section class="card" aria-labelledby="balance-title">
       <header>
         <h2 id="balance-title">{t("balance")}</h2>
-        {lasts !== undefined && <span class="meta push">{t("billing_lasts", { count: lasts })}</span>}
+        {lasts !== undefined && (
+          <span class="meta push">{lasts === Infinity ? t("billing_lasts_long") : t("billing_lasts", { count: lasts })}</span>
+        )}
       </header>
       <p class="balance num">
         <Money millionths={shortfall > 0 ? -shortfall : left} />

@@ -32,8 +32,6 @@ import { toDate } from "../../base/times.ts";
 
 const path = "/console/billing";
 const courseDays = 30;
-/** The days whose charges tell how long the balance lasts. */
-const rateDays = 7;
 /** The number of changes that are read for the course, and of those on a page. */
 const movesRead = 500;
 const movesShown = 50;
@@ -93,9 +91,10 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
   const returned = c.req.query("payment");
   const left = remaining(balance);
   const shortfall = balance.shortfall ?? 0;
-  const course = left === null ? [] : dailyBalances({ left: left + balance.reserved - shortfall, spent, moves, since, days: courseDays });
-  const rateSince = startOfDays(rateDays, now);
-  const recent = spent.reduce((sum, { day, charged }) => (day >= rateSince ? sum + charged : sum), 0);
+  // A member's charges are not all that the balance pays.
+  const ofAll = c.var.caller.ownWallets === undefined;
+  const course =
+    left === null || !ofAll ? [] : dailyBalances({ left: left + balance.reserved - shortfall, spent, moves, since, days: courseDays });
   const redeemed = Number(c.req.query("redeemed"));
   const payable = options?.offered.length && mayPay(c) ? options : undefined;
   // A payment or a code would add nothing to an unlimited quota.
@@ -134,7 +133,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
           left={left}
           reserved={balance.reserved}
           shortfall={shortfall}
-          lasts={left === null ? undefined : daysLeft(left, recent, rateDays)}
+          lasts={ofAll ? daysLeft(left, spent, now) : undefined}
           course={course}
           since={since}
         >

@@ -1,6 +1,6 @@
 /** The balance of an account at the ends of the last days, computed backwards from today's. Pure. */
 
-import type { Spent } from "../../db/ledger-reports.ts";
+import { type Spent, startOfDays } from "../../db/ledger-reports.ts";
 import type { QuotaChange } from "../../db/quota-changes.ts";
 import { dayMs } from "../../base/times.ts";
 
@@ -30,8 +30,14 @@ export function dailyBalances({
   return balances;
 }
 
-/** How many days the balance lasts at the rate of the last `days` days; undefined if nothing was spent, or for longer than a year. */
-export function daysLeft(left: number, charged: number, days: number): number | undefined {
-  const lasting = charged > 0 ? Math.floor((left * days) / charged) : Infinity;
-  return left > 0 && lasting <= 365 ? lasting : undefined;
+/** The days whose charges tell how long the balance lasts. */
+export const rateDays = 7;
+
+/** How many days the balance lasts at the rate of the last seven; Infinity for longer than a year, undefined if it has no limit or nothing was spent. */
+export function daysLeft(left: number | null, spent: readonly Pick<Spent, "day" | "charged">[], now: number): number | undefined {
+  const since = startOfDays(rateDays, now);
+  const charged = spent.reduce((sum, one) => (one.day >= since ? sum + one.charged : sum), 0);
+  if (left === null || left <= 0 || charged <= 0) return undefined;
+  const lasting = Math.floor((left * rateDays) / charged);
+  return lasting <= 365 ? lasting : Infinity;
 }

@@ -4,6 +4,7 @@ export default {
   en: {
     billing: "Billing",
     billing_lasts: "lasts about {count} {count|day|days}",
+    billing_lasts_long: "lasts over a year",
     billing_course: "Balance over {days} days, between {low} and {high}",
     billing_short: "A refund or dispute took {amount} more than the balance. Nothing new is accepted until this is covered.",
     billing_code_title: "Redeem a code",
@@ -99,6 +100,7 @@ export default {
   zh: {
     billing: "账单",
     billing_lasts: "约可用 {count} 天",
+    billing_lasts_long: "可用一年以上",
     billing_course: "{days} 天内的余额，介于 {low} 与 {high} 之间",
     billing_short: "退款或争议扣除的金额比余额多 {amount}。补足之前不接受新任务。",
     billing_code_title: "使用兑换码",
@@ -192,6 +194,7 @@ export default {
   ko: {
     billing: "결제",
     billing_lasts: "약 {count}일 사용 가능",
+    billing_lasts_long: "1년 이상 사용 가능",
     billing_course: "{days}일간의 잔액: {low} ~ {high}",
     billing_short: "환불 또는 이의 제기로 잔액보다 {amount} 더 차감되었습니다. 이 금액이 채워질 때까지 새 작업을 받지 않습니다.",
     billing_code_title: "코드 사용",
@@ -286,6 +289,7 @@ export default {
   ja: {
     billing: "お支払い",
     billing_lasts: "約 {count} 日分",
+    billing_lasts_long: "1 年分以上",
     billing_course: "{days} 日間の残高：{low} から {high}",
     billing_short: "返金または異議申し立てにより、残高より {amount} 多く差し引かれました。補充されるまで新しいタスクは受け付けません。",
     billing_code_title: "コードを使う",

@@ -2,10 +2,10 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
-import type { Entry, Place } from "../../db/ledger-reports.ts";
+import { type Entry, type Place, startOfDays } from "../../db/ledger-reports.ts";
 import { remaining } from "../../db/ledger.ts";
 import { decimal, percentText } from "../amounts.ts";
-import { daysLeft } from "../billing/series.ts";
+import { daysLeft, rateDays } from "../billing/series.ts";
 import { type Columns, sendCsv } from "../downloads.ts";
 import { readBalance, readEntries, readSpent, readUses } from "../ledger.ts";
 import { notYourRole, page, signedIn } from "../frame.tsx";
@@ -38,24 +38,26 @@ async function usagePage(c: ConsoleContext) {
   const isMember = c.var.membership.role === "member";
   const period = readPeriod(c);
   const { since, until, days, own } = period;
+  const now = Date.now();
   const after = readPlace(c);
   const group = parseGroup(c.req.query("by"));
   const [balance, charged, uses, read, grouped, limits] = await Promise.all([
     readBalance(c, account.id),
-    readSpent(c, account.id, since),
+    readSpent(c, account.id, Math.min(since, startOfDays(rateDays, now))),
     readUses(c, account.id, since, until),
     isMember ? undefined : readEntries(c, account.id),
     readGrouped(c, group, period),
     readLimits(c),
   ]);
-  const spent = charged.filter(({ day }) => day < until);
+  const spent = charged.filter(({ day }) => day >= since && day < until);
   const begin = after ? { at: after.at, taskId: after.id } : endOf(until);
   const { rows: shown, last } = firstRows((await read?.({ since, after: begin, limit: rowsOnPage + 1 })) ?? [], rowsOnPage);
   const total = spent.reduce((sum, one) => sum + one.charged, 0);
   const runs = uses.reduce((sum, one) => sum + one.runs, 0);
   const completed = uses.reduce((sum, one) => sum + one.completed, 0);
   const left = remaining(balance);
-  const lasts = left === null ? undefined : daysLeft(left, total, days);
+  // A member's charges are not all that the balance pays.
+  const lasts = isMember ? undefined : daysLeft(left, charged, now);
   return page(
     c,
     t("usage"),
@@ -85,12 +87,12 @@ async function usagePage(c: ConsoleContext) {
             ],
             [
               t("usage_lasts"),
-              lasts !== undefined
-                ? t("usage_lasts_days", { days: lasts.toLocaleString(language) })
-                : total > 0 && left !== 0
+              lasts === undefined
+                ? "–"
+                : lasts === Infinity
                   ? t("usage_lasts_long")
-                  : "–",
-              total > 0 ? t("usage_pace") : undefined,
+                  : t("usage_lasts_days", { days: lasts.toLocaleString(language) }),
+              lasts === undefined ? undefined : t("usage_pace", { days: rateDays }),
             ],
           ]}
         />

@@ -107,5 +107,13 @@ test.each([
   [100, 70, 10],
   [100, 0, undefined],
   [0, 70, undefined],
-  [1e9, 7, undefined],
-])("%i left after %i in a week lasts %s days", (left, charged, days) => expect(daysLeft(left, charged, 7)).toBe(days));
+  [null, 70, undefined],
+  [1e9, 7, Infinity],
+])("%i left after %i in a week lasts %s days", (left, charged, days) => {
+  const now = Date.UTC(2026, 10, 30, 12);
+  const spent = [
+    { day: Date.UTC(2026, 10, 23), charged: 1_000 },
+    { day: Date.UTC(2026, 10, 24), charged },
+  ];
+  expect(daysLeft(left, spent, now)).toBe(days);
+});
