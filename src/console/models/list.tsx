@@ -114,11 +114,10 @@ const isFound = (shown: Shown, { q, kind, can }: Asked): boolean => {
   );
 };
 
-/** The time that the model took lately, or else usually takes. */
-const useTime = ({ choice, lately }: Shown) => {
-  const { t } = useAround();
+/** The time that the model took in the last day: the typical time is the catalogue's, as on every page. */
+const Time = ({ lately }: Pick<Shown, "lately">) => {
   const seconds = lately?.medianSeconds;
-  return usualTime(t, typeof seconds === "number" ? { typicalSeconds: Math.max(1, Math.round(seconds)) } : choice);
+  return <>{typeof seconds === "number" ? usualTime(useAround().t, { typicalSeconds: Math.max(1, Math.round(seconds)) }) : "–"}</>;
 };
 
 /** A word where something is off, nothing otherwise. */
@@ -156,7 +155,8 @@ const Card = ({ of: shown }: { of: Shown }) => {
             t("price"),
             prices.map(([unit, amount], at) => <div class={at === 0 ? undefined : "meta"}>{t("amount_of", { unit, amount })}</div>),
           ],
-          [t("usual_time"), useTime(shown)],
+          [t("usual_time"), usualTime(t, choice)],
+          shown.lately && [t("model_time"), <Time lately={shown.lately} />],
           shown.lately && [t("model_success"), <Success lately={shown.lately} />],
         ]}
       />
@@ -273,7 +273,8 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
                   </div>
                 )),
             },
-            { name: t("usual_time"), isNumber: true, isExtra: true, cell: (shown) => useTime(shown) },
+            { name: t("usual_time"), isNumber: true, isExtra: true, cell: ({ choice }) => usualTime(t, choice) },
+            { name: t("model_time"), isNumber: true, isExtra: true, cell: ({ lately }) => <Time lately={lately} /> },
             { name: t("model_success"), isNumber: true, isExtra: true, cell: ({ lately }) => <Success lately={lately} /> },
             { name: t("model_work_cost"), isNumber: true, cell: (shown) => <WorkCost of={shown} amounts={amounts} /> },
           ]}

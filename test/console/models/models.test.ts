@@ -78,7 +78,7 @@ test("times and success are those of the last day over the deployment, and a mod
   await settle("vidA-2", "remix", 60, [done, done, done, done, done]);
   await settle("vidD-02", "video", 60, ["provider_error", "provider_error", "provider_error", "provider_error"]);
   const page = await browser.read(path);
-  expect(card(page, "imgA-4")).toMatch(/Typical time about \d s Completed, 24 h 80\s%/);
+  expect(card(page, "imgA-4")).toMatch(/Typical time about 15 s Time, 24 h about \d s Completed, 24 h 80\s%/);
   expect(card(page, "imgB-4o-image")).toContain("Slow today");
   expect(card(page, "vidA-2")).toMatch(/Mostly fails .* Completed, 24 h 20\s%/);
   expect(card(page, "vidD-02")).not.toMatch(/Mostly|Completed/);
