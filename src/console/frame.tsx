@@ -3,6 +3,7 @@
 import type { ConsoleEnvironment, ConsoleContext } from "./context.ts";
 import type { MiddlewareHandler } from "hono";
 import type { Child } from "hono/jsx";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { every } from "hono/combine";
 import { getCookie, setCookie } from "hono/cookie";
 import { liveCatalog } from "../current-catalog.ts";
@@ -89,6 +90,7 @@ export const person: MiddlewareHandler<ConsoleEnvironment> = async (c, next) => 
   // A live part of a page is requested in the background: the sign-in page must not replace it.
   const ended = !found && hasSessionCookie(c);
   const signIn = withReturn(ended ? "/console/sign-in?ended=1" : "/console/sign-in", wantedPage(c));
+  if (!found && isForm(c)) return refuse(c, 401, <SignedOut t={c.var.t} signIn={signIn} />);
   if (!found && isScripted(c)) return c.body(null, 401, { "hx-redirect": signIn });
   if (!found) return c.redirect(signIn, 303);
   c.set("user", found.user);
@@ -226,8 +228,9 @@ export function messageFor(c: ConsoleContext, messages: Record<string, Parameter
   return message && c.var.t(message);
 }
 
-/** Renders a whole page. */
+/** Renders a whole page; for a form of a page's script that is refused, a message. */
 export async function page(c: ConsoleContext, title: string, children: Child, status: PageStatus = 200, arrangement: Arrangement = {}) {
+  if (status !== 200 && isForm(c)) return refuse(c, status, title);
   // The cause of an error page may affect this query too: then the page is rendered without its result.
   const member = await shownMember(c).catch((error: unknown) => (status === 500 ? undefined : Promise.reject(error)));
   const html = (
@@ -250,6 +253,8 @@ export async function page(c: ConsoleContext, title: string, children: Child, st
 /** True for a request of a page's script, which shows the answer as a part of the page. */
 export const isScripted = (c: ConsoleContext): boolean => c.req.header("hx-request") !== undefined;
 
+const isForm = (c: ConsoleContext) => c.req.method === "POST" && isScripted(c);
+
 /** A part of a page as HTML. */
 export function partText(c: ConsoleContext, children: Child): string {
   const { language, t } = c.var;
@@ -258,6 +263,33 @@ export function partText(c: ConsoleContext, children: Child): string {
 
 /** Answers a request of a page's script. */
 export const part = (c: ConsoleContext, children: Child) => c.html(partText(c, children));
+
+/** Answers a form of a page's script that is refused as a whole: the page stays with what was typed, and shows the message. */
+const refuse = (c: ConsoleContext, status: ContentfulStatusCode, message: Child) =>
+  c.html(
+    partText(
+      c,
+      <div class="toast" id="refused" hx-swap-oob="true">
+        <span role="alert">{message}</span>
+      </div>,
+    ),
+    status,
+  );
+
+interface SignedOutProps {
+  t: Translate;
+  signIn: string;
+}
+
+/** For a form that is sent after the session has ended. */
+export const SignedOut = ({ t, signIn }: SignedOutProps) => (
+  <>
+    {t("signed_out")}{" "}
+    <a href={signIn} target="_blank">
+      {t("sign_in")}
+    </a>
+  </>
+);
 
 /** The 404 page. */
 export function nothingHere(c: ConsoleContext) {

@@ -1,9 +1,9 @@
 /** Chats in the playground and on the chat page: answers that appear while they arrive, are stopped, and are requested with and without script. */
 
-import { looks } from "../../scripts/support/console-pages.ts";
+import { looks, signIn } from "../../scripts/support/console-pages.ts";
 import { balance, millionths } from "./support/amounts.ts";
 import { dropFile, measureWidth, withImage } from "./support/images.ts";
-import { expect, test } from "./support/test.ts";
+import { expect, newPerson, test } from "./support/test.ts";
 
 test("a conversation is answered in place, shows the cost of each answer, and keeps its text when the model changes", async ({
   signedIn,
@@ -130,6 +130,28 @@ test("the chat page: answers arrive in place, side by side, are stopped and aske
   await page.locator("#said-2-0").getByText("Quickly").waitFor();
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export as Markdown" }).click()]);
   expect(file.suggestedFilename()).toMatch(/^one\.md$/);
+});
+
+test("a question that is refused because the session has ended stays on the chat page, and is sent after signing in", async ({
+  signedIn,
+  watch,
+}) => {
+  watch.expect(/status of 401/);
+  const person = newPerson();
+  const page = await signedIn({}, person);
+  await page.goto("/console/chat");
+  const line = page.getByLabel("Message", { exact: true });
+  await page.request.post("/console/sign-out", { headers: { origin: new URL(page.url()).origin } });
+  await line.fill("A long question");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByRole("alert").getByText("You are signed out.").waitFor();
+  expect(await line.inputValue()).toBe("A long question");
+  await watch.look(page);
+  const other = await page.context().newPage();
+  await signIn(other, person);
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.locator(".said").getByText("A long question").waitFor();
+  expect(await page.getByText("You are signed out.").count()).toBe(0);
 });
 
 test("the chat page without script", async ({ signedIn }) => {

@@ -51,6 +51,25 @@ test("the playground keeps what was typed beside the note, and a live part of a 
   expect([part.status, part.headers.get("hx-reswap"), await part.text()]).toEqual([429, "none", ""]);
 });
 
+test("a form of a page's script that is refused as a whole is answered with a message beside the page, which keeps what was typed", async () => {
+  const browser = new Browser({ FORMS: limitOf(0) });
+  const sent = { "hx-request": "true", accept: "text/event-stream" };
+  const send = async (path: string, from?: string) => {
+    const answer = await browser.ask(path, { say: "A long question", do: "send" }, from, sent);
+    const text = await answer.text();
+    expect(text).toMatch(/^<div class="toast" id="refused" hx-swap-oob="true">/);
+    return [answer.status, text.replaceAll(/<[^>]*>/g, "")];
+  };
+  expect(await send("/console/chat")).toEqual([401, "You are signed out. Everything stays here while you sign in. Sign in"]);
+  await browser.signUp();
+  for (const path of ["/console/chat", "/console", "/console/keys/key_1/send", "/console/try/createImage"])
+    expect(await send(path), path).toEqual([429, "Too many requests in a minute."]);
+  expect(await send("/console/chat", "https://elsewhere.example")).toEqual([
+    403,
+    "This form was not sent from this site. Open the page again.",
+  ]);
+});
+
 test("pages above the limit of a user read only the session", async () => {
   const PAGES = limitOf(1);
   const browser = new Browser({ PAGES });

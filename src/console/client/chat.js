@@ -43,7 +43,11 @@ async function send(form, how) {
       toEnd();
     }
   } catch (error) {
-    if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
+    if (!(error instanceof DOMException) || error.name !== "AbortError") {
+      // The page says that the connection is lost.
+      document.dispatchEvent(new CustomEvent("htmx:error", { detail: { ctx: {} } }));
+      throw error;
+    }
     for (const [name, value] of Object.entries({ do: "stopped", was: how, answer: said })) sent.set(name, value);
     const response = await fetch("/console/playground", { method: "POST", body: sent, headers: { "hx-request": "true" } });
     await swap(await response.text(), findTarget(response, "#result"));

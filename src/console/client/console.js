@@ -120,10 +120,20 @@ document.addEventListener("htmx:error", ({ detail }) => {
   if (!detail.ctx || detail.ctx.response) return;
   lost ??= show(document.querySelector(".toasts")?.getAttribute("data-lost") ?? "");
 });
-document.addEventListener("htmx:after:request", () => {
+const forget = () => {
   lost?.remove();
   lost = undefined;
-});
+};
+document.addEventListener("htmx:after:request", forget);
+// What was said about the form before.
+document.addEventListener(
+  "submit",
+  () => {
+    forget();
+    document.getElementById("refused")?.replaceChildren();
+  },
+  { capture: true },
+);
 
 // A page in the background does not refresh, and a run only now and then, for its tab; both do as soon as the page is visible again.
 const hiddenRunMs = 10_000;
@@ -232,11 +242,12 @@ document.addEventListener("submit", (event) => {
   if (button?.getAttribute("aria-busy") === "true") return;
   button?.setAttribute("aria-busy", "true");
   const body = new URLSearchParams([...new FormData(form)].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])));
-  void fetch(form.action, { method: "POST", headers: { "x-part": "1" }, body })
+  void fetch(form.action, { method: "POST", headers: { "hx-request": "true" }, body })
     .then(async (answer) => {
-      // The session has ended: without the script the form leads to the sign-in page.
-      if (answer.redirected) return location.assign(answer.url);
-      if (place) place.innerHTML = await answer.text();
+      const text = await answer.text();
+      const refused = document.getElementById("refused");
+      if (!answer.ok && refused) refused.outerHTML = text;
+      else if (place) place.innerHTML = text;
     })
     .catch(() => toast(document.querySelector(".toasts")?.getAttribute("data-lost") ?? ""))
     .finally(() => button?.removeAttribute("aria-busy"));

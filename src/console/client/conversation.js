@@ -44,7 +44,11 @@ async function send(form, how) {
       toEnd();
     }
   } catch (error) {
-    if (!(error instanceof DOMException) || error.name !== "AbortError") throw error;
+    if (!(error instanceof DOMException) || error.name !== "AbortError") {
+      // The page says that the connection is lost.
+      document.dispatchEvent(new CustomEvent("htmx:error", { detail: { ctx: {} } }));
+      throw error;
+    }
     await keep(texts);
   } finally {
     running = undefined;

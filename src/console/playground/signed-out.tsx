@@ -3,7 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { BadForm } from "../forms.ts";
 import type { MiddlewareHandler } from "hono";
-import { isScripted, person } from "../frame.tsx";
+import { isScripted, person, SignedOut } from "../frame.tsx";
 import { TooMany } from "../request-limits.ts";
 import { withReturn } from "../return-to.ts";
 import { readLargeForm } from "./images.ts";
@@ -49,14 +49,5 @@ async function answerVisitor(c: ConsoleContext): Promise<Response> {
   const signIn = withReturn("/console/sign-in", await readAddress(c));
   if (!isScripted(c)) return c.redirect(signIn, 303);
   c.header("hx-redirect", undefined);
-  return unsent(
-    c,
-    "warn",
-    <>
-      {c.var.t("signed_out")}{" "}
-      <a href={signIn} target="_blank">
-        {c.var.t("sign_in")}
-      </a>
-    </>,
-  );
+  return unsent(c, "warn", <SignedOut t={c.var.t} signIn={signIn} />);
 }

@@ -71,6 +71,7 @@ export const Toasts = ({ toast }: { toast?: string | undefined }) => {
       data-url={t("field_url")}
       data-minimum={t("field_short", { minimum: "#" })}
     >
+      <div id="refused" />
       {toast !== undefined && (
         <div class="toast" data-toast>
           <Icon name="ok" />

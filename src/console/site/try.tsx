@@ -6,7 +6,7 @@ import type { Child } from "hono/jsx";
 import { mayOpen } from "../access.ts";
 import { formatAmount } from "../amounts.ts";
 import { readForm } from "../forms.ts";
-import { nothingHere, page, part, signedIn } from "../frame.tsx";
+import { isScripted, nothingHere, page, part, signedIn } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -128,7 +128,7 @@ async function send(c: ConsoleContext, place: api.Place) {
   const text = await answer.text();
   const image = /"url": ?\["(https?:[^"]+)"\]/.exec(text)?.[1];
   const tried = <Tried status={answer.status} text={shownJson(text)} image={isImage ? image : undefined} />;
-  if (c.req.header("x-part") !== undefined) return part(c, tried);
+  if (isScripted(c)) return part(c, tried);
   return page(c, operation.summary, tried, 200, { width: "slim" });
 }
 

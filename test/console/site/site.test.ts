@@ -414,7 +414,7 @@ test("a user tries an operation at the price on its button; a stranger, a write 
   expect(page).toContain('action="/console/try/createImage"');
   expect(page).toContain("Send · $0.03");
   expect(await browser.read("/docs/reference/models/listModels")).toContain("Send · no charge");
-  const listed = await (await browser.ask("/console/try/listModels", {}, "https://gateway.example", { "x-part": "1" })).text();
+  const listed = await (await browser.ask("/console/try/listModels", {}, "https://gateway.example", { "hx-request": "true" })).text();
   expect(listed).toContain("imgA-4");
   expect(listed).not.toContain("<html");
   // Without script the answer is a page.
@@ -428,5 +428,5 @@ test("a user tries an operation at the price on its button; a stranger, a write 
   // The words of the page's script, which shows faults of the form: in the language of the page.
   const task = await browser.read("/docs/reference/tasks/getTask?language=zh");
   expect(task).toContain('data-missing="请填写此字段。"');
-  expect(task).toContain('data-lost="连接已断开，正在重试。"');
+  expect(task).toContain('data-lost="连接已断开。"');
 });
