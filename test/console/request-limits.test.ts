@@ -70,6 +70,20 @@ test("a form of a page's script that is refused as a whole is answered with a me
   ]);
 });
 
+test("a user has three lists on their way as files; one that is read or broken off makes place for another", async () => {
+  const [browser, other] = [new Browser(), new Browser()];
+  await Promise.all([browser.signUp(), other.signUp()]);
+  const paths = ["usage/charges.csv", "billing/credits.csv", "logs/requests.csv", "audit-log/log.csv"] as const;
+  const get = async (path: string, of = browser) => of.ask(`/console/${path}`);
+  const [first, second] = [await get(paths[0]), await get(paths[1]), await get(paths[2])];
+  for (const path of paths) expect((await get(path)).status, path).toBe(429);
+  expect((await get(paths[0], other)).status).toBe(200);
+  await first.text();
+  expect((await get(paths[3])).status).toBe(200);
+  await second.body!.cancel();
+  await vi.waitFor(async () => expect((await get(paths[3])).status).toBe(200));
+});
+
 test("pages above the limit of a user read only the session", async () => {
   const PAGES = limitOf(1);
   const browser = new Browser({ PAGES });
