@@ -120,4 +120,6 @@ async function running(c: ConsoleContext) {
 export const overview = new Hono<ConsoleEnvironment>()
   .get("/", signedIn, overviewPage)
   .get("/running", signedIn, running)
-  .post("/first", signedIn, makeFirst);
+  .post("/first", signedIn, (c) =>
+    makeFirst(c, async (left) => <FirstSteps left={left} isKeyed={await hasKeys(c)} hasMade isBeside isSwapped />),
+  );

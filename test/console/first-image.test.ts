@@ -31,6 +31,10 @@ test("with script the image comes in place, and the balance of the page with it"
   await finish(account, await nextTask(account));
   const text = await (await asked).text();
   expect(text).toContain("It is in the gallery too.");
+  // The second step is done, the first says the same balance.
+  expect(text).toMatch(
+    /id="first-steps" hx-swap-oob="true">.*value="4\.97".*<li class="done"><span class="n"><svg.*Create your first image/,
+  );
   expect(text).toMatch(/<span id="balance-side" hx-swap-oob="true"><data class="num" value="4\.97"/);
 });
 

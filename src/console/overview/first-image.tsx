@@ -2,6 +2,7 @@
 
 import { maxPrompt } from "../../catalog/schemas.ts";
 import type { ConsoleContext } from "../context.ts";
+import type { Child } from "hono/jsx";
 import { readError, readTask, readTaskId } from "../answers.ts";
 import { readForm } from "../forms.ts";
 import { isScripted, page, part } from "../frame.tsx";
@@ -74,8 +75,8 @@ export const chosenExample = (c: ConsoleContext): string | undefined => {
   return chosen && c.var.t(chosen);
 };
 
-/** Makes the image: with script it is shown in place once it is there; else on its own page, which waits for it. */
-export async function makeFirst(c: ConsoleContext): Promise<Response> {
+/** Makes the image: with script it is shown in place once it is there, with the page's steps after it; else on its own page, which waits for it. */
+export async function makeFirst(c: ConsoleContext, readSteps: (left: number | null) => Promise<Child>): Promise<Response> {
   const scripted = isScripted(c);
   const field = await readForm(c);
   const prompt = field("prompt").replaceAll("\r\n", "\n").slice(0, maxPrompt.image);
@@ -90,11 +91,13 @@ export async function makeFirst(c: ConsoleContext): Promise<Response> {
   const id = await readTaskId(answer);
   if (!scripted) return c.redirect(`/console/tasks/${id}`, 303);
   const task = await readTask(await askGateway(c, taskPath(id)));
+  const remaining = await left(c);
   return part(
     c,
     <>
       <Sent task={task} prompt={prompt} done={c.var.t("first_made")} />
-      <FrameBalance remaining={await left(c)} />
+      <FrameBalance remaining={remaining} />
+      {task.status === "completed" && (await readSteps(remaining))}
     </>,
   );
 }

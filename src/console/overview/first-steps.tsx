@@ -48,13 +48,15 @@ interface StepsProps {
   hasMade: boolean;
   /** True if the first image can be made on the same page. */
   isBeside?: boolean;
+  /** True if it replaces that of the page. */
+  isSwapped?: boolean;
 }
 
 /** The three steps. They disappear when all are done. */
-export const FirstSteps = ({ left, isKeyed, hasMade, isBeside = false }: StepsProps) => {
+export const FirstSteps = ({ left, isKeyed, hasMade, isBeside = false, isSwapped = false }: StepsProps) => {
   const { t } = useAround();
   return (
-    <section class="card flush">
+    <section class="card flush" id="first-steps" hx-swap-oob={isSwapped ? "true" : undefined}>
       <ol class="steps">
         <Step
           number={1}
