@@ -41,7 +41,7 @@ export function searchPages(c: ConsoleContext, query: string): Hit[] {
   const isAdmin = c.var.account.admin === 1 && isAtLeast(role, "admin");
   return allPlaces
     .filter(({ path, name }) => (path === "/console/admin" ? isAdmin : name === "docs" || mayOpen(role, "GET", path)))
-    .filter(({ name, path }) => hasAll(query, t(name), path))
+    .filter(({ name, path }) => hasAll(query, t(name), path.replace("/console", "")))
     .map(({ path, name, icon }) => ({ path, title: t(name), icon, kind: "page" }));
 }
 

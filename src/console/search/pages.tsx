@@ -44,8 +44,8 @@ async function searchAll(c: ConsoleContext) {
   const query = readText(c);
   // Without a word the palette offers the pages and actions.
   const groups = [
-    docsGroup(c, query),
     { title: t("search_pages"), hits: searchPages(c, query) },
+    docsGroup(c, query),
     { title: t("search_own"), hits: query === "" ? [] : await searchOwn(c, query, isPalette(c) ? depths.palette : depths.page) },
     { title: t("search_do"), hits: searchActions(c, query) },
   ];
