@@ -4,6 +4,7 @@ import type { Caller } from "../db/callers.ts";
 import { liveCatalog } from "../current-catalog.ts";
 import { alert } from "../base/log.ts";
 import { toBatchObjectId, toObjectId } from "../base/ids.ts";
+import { retryRestart } from "../base/retry.ts";
 import { Objects, SharedObjects } from "./objects.ts";
 import { PaymentObjects } from "./payment-objects.ts";
 import type { CheckoutAnswer, CheckoutOrder, PaymentOptions, StoredCard, TopUpAnswer, TopUpOrder } from "./payments.ts";
@@ -78,23 +79,24 @@ export class ConsoleApi extends SharedObjects {
   async record(accountId: string, taskId: string): Promise<Task | null> {
     const { TASKS } = this.#env;
     const id = toObjectId(TASKS, taskId);
-    return id ? await TASKS.get(id).read(accountId) : null;
+    return id ? retryRestart("read", taskId, async () => TASKS.get(id).read(accountId)) : null;
   }
 
-  #batch(batchId: string) {
+  /** What a batch's object answers; null for an id that was never issued. */
+  async #askBatch<T>(batchId: string, ask: (batch: ReturnType<Env["BATCHES"]["get"]>) => Promise<T | null>): Promise<T | null> {
     const { BATCHES } = this.#env;
     const id = toBatchObjectId(BATCHES, batchId);
-    return id && BATCHES.get(id);
+    return id ? retryRestart("batch", batchId, () => ask(BATCHES.get(id))) : null;
   }
 
   /** Ended lines of a batch; null if the account has no such batch. */
   async batchLines(accountId: string, batchId: string, query: LineQuery, ownWallets?: string[]): Promise<EndedLines | null> {
-    return (await this.#batch(batchId)?.endedLines(accountId, query, ownWallets)) ?? null;
+    return this.#askBatch(batchId, async (batch) => batch.endedLines(accountId, query, ownWallets));
   }
 
   /** The failed lines of a batch by their error; null if the account has no such batch. */
   async batchFailures(accountId: string, batchId: string, ownWallets?: string[]): Promise<FailureGroup[] | null> {
-    return (await this.#batch(batchId)?.failures(accountId, ownWallets)) ?? null;
+    return this.#askBatch(batchId, async (batch) => batch.failures(accountId, ownWallets));
   }
 
   /** The input of failed lines of a batch, in parts: `next` is where the next one begins; null if the account has no such batch. */
@@ -105,12 +107,12 @@ export class ConsoleApi extends SharedObjects {
     from: number,
     ownWallets?: string[],
   ): Promise<{ text: string; next: number | undefined } | null> {
-    return (await this.#batch(batchId)?.failedInput(accountId, code, from, ownWallets)) ?? null;
+    return this.#askBatch(batchId, async (batch) => batch.failedInput(accountId, code, from, ownWallets));
   }
 
   /** The balances of an account and of these keys (their wallets), by id; those that do not exist are missing. */
   async balances(accountId: string, keyIds?: string[]): Promise<Record<string, WalletView>> {
-    return this.#wallet(accountId).balances(keyIds);
+    return retryRestart("balance", { account: accountId }, async () => this.#wallet(accountId).balances(keyIds));
   }
 
   /** Sets the quota of an account or one of its keys (`id`, its wallet). `below_use` if the quota would be below the used and reserved amounts. */

@@ -4,7 +4,7 @@ import { inLanes } from "../../base/concurrency.ts";
 import { ApiError, invalid, refuse, type Violation } from "../../base/errors.ts";
 import { sha256Hex, toBatchId, toBatchObjectId } from "../../base/ids.ts";
 import { fileDigest } from "../../base/file-id.ts";
-import { retry } from "../../base/retry.ts";
+import { retry, retryRestart } from "../../base/retry.ts";
 import { toStream } from "../../base/to-stream.ts";
 import { deleteBatch, hasBatch, insertBatch, listBatches, noteBatchBegun } from "../../db/batches.ts";
 import { fileById, type StoredFile } from "../../db/files.ts";
@@ -133,13 +133,15 @@ async function findInput(c: AppContext, id: string): Promise<StoredFile> {
   return file;
 }
 
-/** The batch's object, and its owner. Throws 404 for an id that was never issued. */
-function openBatch(c: AppContext, id: string) {
+type Stub = ReturnType<Env["BATCHES"]["get"]>;
+
+/** What a batch's object answers to its owner; what is asked must be safe to repeat. Throws 404 for an id that was never issued. */
+async function askBatch<T>(c: AppContext, id: string, ask: (batch: Stub, ...owner: [string, string[]?]) => Promise<T>): Promise<T> {
   const { BATCHES } = c.env;
   const objectId = toBatchObjectId(BATCHES, id);
   if (!objectId) throw new ApiError("batch_not_found");
   const { accountId, ownWallets } = c.get("caller");
-  return { batch: BATCHES.get(objectId), accountId, ownWallets };
+  return retryRestart("batch", id, () => ask(BATCHES.get(objectId), accountId, ownWallets));
 }
 
 export async function showBatches(c: AppContext): Promise<Response> {
@@ -147,32 +149,33 @@ export async function showBatches(c: AppContext): Promise<Response> {
   const { limit, after } = readQuery(c, pageQuery);
   await requireRow(after, (id) => hasBatch(c.env.DB, owner.accountId, id));
   const ids = await listBatches(c.env.DB, owner, { limit: limit + 1, after });
-  const views = await inLanes(ids.slice(0, limit), (id) => openBatch(c, id).batch.view(owner.accountId, owner.ownWallets));
+  const views = await inLanes(ids.slice(0, limit), (id) => askBatch(c, id, readView));
   const batches = views.filter((view) => view !== null);
   return answer(c, toList(batches, ids.length > limit));
 }
 
+const readView = async (batch: Stub, ...owner: [string, string[]?]): Promise<BatchView | null> => batch.view(...owner);
+
 /** The handler that asks a batch for itself, or for a change. */
 const shown =
-  (ask: (batch: ReturnType<typeof openBatch>["batch"], ...owner: [string, string[]?]) => Promise<BatchView | "final" | null>): Handle =>
+  (ask: (batch: Stub, ...owner: [string, string[]?]) => Promise<BatchView | "final" | null>): Handle =>
   async (c, id) => {
     if (c.req.method === "POST") await readNoBody(c);
-    const { batch, accountId, ownWallets } = openBatch(c, id);
-    const view = await ask(batch, accountId, ownWallets);
+    const view = await askBatch(c, id, ask);
     if (!view) throw new ApiError("batch_not_found");
     if (view === "final") throw new ApiError("task_already_final", { sentence: { key: "batch_already_final", values: {} } });
     return answer(c, view);
   };
 
-export const showBatch = shown((batch, ...owner) => batch.view(...owner));
-export const cancelBatch = shown((batch, ...owner) => batch.cancel(...owner));
+export const showBatch = shown(readView);
+export const cancelBatch = shown(async (batch, ...owner) => batch.cancel(...owner));
 /** Delivers again what has not arrived. Answers before the tasks are asked. */
-export const deliverBatch = shown((batch, ...owner) => batch.deliverAgain(...owner));
+export const deliverBatch = shown(async (batch, ...owner) => batch.deliverAgain(...owner));
 
 /** How the results of a batch are read, part by part, and the first part. */
 async function openResults(c: AppContext, id: string) {
-  const { batch, accountId, ownWallets } = openBatch(c, id);
-  const read = async (from: number): Promise<ResultsPart | null> => batch.results(accountId, from, ownWallets);
+  const read = (from: number) =>
+    askBatch(c, id, async (batch, account, own): Promise<ResultsPart | null> => batch.results(account, from, own));
   const first = await read(0);
   if (!first) throw new ApiError("batch_not_found");
   return { first, read };

@@ -2,7 +2,9 @@
 
 import { expect, test, vi } from "vitest";
 import { call, complete, holdTime, image, newAccount, submit } from "../../support/gateway.ts";
+import { begin, lines } from "../../support/batches.ts";
 import { bindings } from "../../support/faults.ts";
+import { BatchObject } from "../../../src/api/batches/object.ts";
 import { ClaimObject } from "../../../src/tasks/object/claim-object.ts";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
 import { TokenObject } from "../../../src/tasks/object/token-object.ts";
@@ -38,6 +40,16 @@ test.each([
   const id = await submit(account, images, image());
   restartAt(TaskObject, method);
   expect((await call(`/v1/tasks/${id}${path}`, { key: account.key, method: verb })).status).toBe(200);
+});
+
+test.each([
+  ["a batch", "view", ""],
+  ["the results of a batch", "results", "/results"],
+] as const)("%s", async (_, method, path) => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(1) });
+  restartAt(BatchObject, method);
+  expect((await call(`/v1/batches/${id}${path}`, { key: account.key })).status).toBe(200);
 });
 
 test.each([
