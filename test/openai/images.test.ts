@@ -3,6 +3,8 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
+import { AttemptObject } from "../../src/facades/openai/attempt-object.ts";
+import { failOnce, restartAt } from "../support/faults.ts";
 import { readBalance, call, finish, holdTime, newAccount, script, unique, shortenPauses } from "../support/gateway.ts";
 import { form, nextTask, png, taskIds, v1, whileMade } from "./support.ts";
 
@@ -145,6 +147,28 @@ test("a repeat that is not marked as one, after the connection is gone, gets the
   expect((await repeat).body.data[0].url).toContain(id);
   expect((await other).body.data[0].url).toContain(second);
   expect([(await taskIds(account)).length, (await readBalance(account)).used]).toEqual([2, 0.08]);
+});
+
+test.each([
+  ["begin", false],
+  ["begin", true],
+  ["end", false],
+] as const)(
+  "an object that restarts at the %s of an attempt: the image is answered, and one attempt is noted (taken %s)",
+  async (method, isDone) => {
+    const account = await newAccount();
+    restartAt(AttemptObject, method, isDone);
+    const answer = await whileMade(account, call(generations, { key: account.key, body: { model: "dall-e-3", prompt: unique() } }));
+    expect(answer.status).toBe(200);
+    expect(await attemptStates()).toEqual(["answered"]);
+  },
+);
+
+test("an attempt whose end cannot be noted is answered", async () => {
+  const account = await newAccount();
+  failOnce(AttemptObject.prototype as never, "end");
+  const answer = await whileMade(account, call(generations, { key: account.key, body: { model: "dall-e-3", prompt: unique() } }));
+  expect(answer.status).toBe(200);
 });
 
 test("the caller's own idempotency key finds the same task; with another body it is 409, which clients do not retry", async () => {

@@ -125,6 +125,21 @@ export function duringPoll(operation: string, act: () => Promise<unknown>): void
   });
 }
 
+/** An object of this class restarts at the next call of a method; with `isDone` the call has taken effect. */
+export function restartAt({ prototype }: { prototype: unknown }, method: string, isDone = false): void {
+  const object = prototype as Record<string, (...values: unknown[]) => unknown>;
+  const original = object[method]!;
+  vi.spyOn(object, method).mockImplementationOnce(async function (this: unknown, ...values: unknown[]) {
+    const { ctx } = this as { ctx: DurableObjectState };
+    if (isDone) {
+      await original.apply(this, values);
+      await ctx.storage.sync();
+    }
+    ctx.abort("restart");
+    return new Promise(() => undefined);
+  });
+}
+
 export const openStub = (taskId: string) => env.TASKS.get(toObjectId(env.TASKS, taskId)!);
 
 /** The object crashes: stored data remains, memory and running calls are lost. */

@@ -13,6 +13,8 @@ interface Attempt {
   at: number;
   /** `open` while its caller waits; `left` a second or two after the caller has disconnected. Stays `open` if the Worker ends before that. */
   state: "open" | Exclude<AttemptEnd, "over">;
+  /** The request that opened it last. */
+  by?: string | undefined;
 }
 
 /** A stored response: what was asked and what was answered, as JSON texts. */
@@ -38,11 +40,14 @@ const order: Attempt["state"][] = ["left", "open", "answered"];
 export class AttemptObject extends DurableObject {
   /**
    * The idempotency key for a submission. `isRepeat`: the client marked its request as a retry; it gets the key of the attempt that it most
-   * likely repeats. Any other request gets the key of an attempt that ended without an answer, or a new key.
+   * likely repeats. Any other request gets the key of an attempt that ended without an answer, or a new key. A request (`by`) that asks again
+   * gets the same key.
    */
-  begin(isRepeat: boolean): string {
+  begin(isRepeat: boolean, by: string = crypto.randomUUID()): string {
     const now = Date.now();
     const attempts = this.#attempts().filter(({ at }) => at > now - keptMs);
+    const known = attempts.find((attempt) => attempt.by === by);
+    if (known) return known.key;
     const found = order
       .filter((state) => isRepeat || state === "left")
       .flatMap((state) => {
@@ -50,7 +55,7 @@ export class AttemptObject extends DurableObject {
         // Of the answered attempts the last one, whose answer the client may not have received.
         return (state === "answered" ? those.at(-1) : those[0]) ?? [];
       })[0];
-    const attempt: Attempt = { key: found?.key ?? `openai-${crypto.randomUUID()}`, at: found?.at ?? now, state: "open" };
+    const attempt: Attempt = { key: found?.key ?? `openai-${crypto.randomUUID()}`, at: found?.at ?? now, state: "open", by };
     this.#write("attempts", [...attempts.filter(({ key }) => key !== attempt.key), attempt].slice(-maxAttempts));
     return attempt.key;
   }

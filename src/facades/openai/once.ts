@@ -2,7 +2,9 @@
 
 import type { AppContext } from "./context.ts";
 import { isWellFormedKey, sha256Hex } from "../../base/ids.ts";
-import type { AttemptEnd, AttemptObject } from "./attempt-object.ts";
+import { alert } from "../../base/log.ts";
+import { retryRestart } from "../../base/retry.ts";
+import type { AttemptEnd } from "./attempt-object.ts";
 import { OpenAiError } from "./errors.ts";
 
 /** The work failed: a repeat must start a new attempt. */
@@ -20,13 +22,18 @@ export async function submitOnce<T>(c: AppContext, submit: (identify: Identify) 
   const authorization = c.req.header("authorization") ?? "";
   // Nothing is stored for a malformed API key.
   const isKey = isWellFormedKey(authorization.replace(/^bearer +/i, "").trim());
-  let begun: { attempts: DurableObjectStub<AttemptObject>; key: string } | undefined;
+  let note: ((end: AttemptEnd) => Promise<void>) | undefined;
   const identify: Identify = async (identity) => {
     if (own !== undefined) return { "idempotency-key": own };
     if (!isKey || c.req.query("dry_run") === "true") return {};
-    const attempts = c.env.ATTEMPTS.getByName(await sha256Hex(`${authorization}\n${c.req.path}\n${identity}`));
-    begun = { attempts, key: await attempts.begin(Number(c.req.header("x-stainless-retry-count") ?? 0) > 0) };
-    return { "idempotency-key": begun.key };
+    const name = await sha256Hex(`${authorization}\n${c.req.path}\n${identity}`);
+    const isRepeat = Number(c.req.header("x-stainless-retry-count") ?? 0) > 0;
+    const by = crypto.randomUUID();
+    // A new stub for each call: one that broke stays broken, and the work takes minutes.
+    const attempts = () => c.env.ATTEMPTS.getByName(name);
+    const key = await retryRestart("attempt", by, async () => attempts().begin(isRepeat, by));
+    note = (ended) => retryRestart("attempt", by, async () => attempts().end(key, ended));
+    return { "idempotency-key": key };
   };
   let end: AttemptEnd = "left";
   try {
@@ -38,7 +45,8 @@ export async function submitOnce<T>(c: AppContext, submit: (identify: Identify) 
     if (isConflict || error instanceof WorkFailed) end = "over";
     throw error;
   } finally {
-    if (begun) await begun.attempts.end(begun.key, end);
+    // What was made is answered also if this cannot be noted.
+    await note?.(end).catch((fault: unknown) => alert("attempt", { outcome: "not_noted" }, fault));
   }
 }
 

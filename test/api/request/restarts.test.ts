@@ -3,7 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { call, complete, holdTime, image, newAccount, submit } from "../../support/gateway.ts";
 import { begin, lines } from "../../support/batches.ts";
-import { bindings } from "../../support/faults.ts";
+import { bindings, restartAt } from "../../support/faults.ts";
 import { BatchObject } from "../../../src/api/batches/object.ts";
 import { ClaimObject } from "../../../src/tasks/object/claim-object.ts";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
@@ -13,14 +13,6 @@ import { WalletObject } from "../../../src/wallet/object.ts";
 holdTime();
 
 const images = "/v1/images/generations";
-/** The next call of a method of these objects never ends: the object restarts. */
-function restartAt({ prototype }: { prototype: unknown }, method: string): void {
-  vi.spyOn(prototype as Record<string, () => unknown>, method).mockImplementationOnce(function (this: unknown) {
-    (this as { ctx: DurableObjectState }).ctx.abort("restart");
-    return new Promise(() => undefined);
-  });
-}
-
 test.each([
   ["a receipt", "receipt", "/receipt", "GET"],
   ["the state of a callback", "read", "/callback", "GET"],

@@ -1,5 +1,6 @@
 /** Stored responses: for half an hour a response can be read, and continued by `previous_response_id`. Each belongs to its account; a member has only the own ones. */
 
+import { retryRestart } from "../../../base/retry.ts";
 import type { AppContext } from "../context.ts";
 import { refuse, refuseField, toOpenAiError } from "../errors.ts";
 import type { Fields } from "../form.ts";
@@ -19,7 +20,8 @@ const openObject = (c: AppContext, id: string) => {
 
 /** The caller's stored response; undefined if it was never stored, was deleted or has expired. */
 async function find(c: AppContext, id: string, account: string) {
-  return id.startsWith(prefix) ? await openObject(c, id)?.readResponse(account, c.env.OWNER?.ownWallets) : undefined;
+  if (!id.startsWith(prefix)) return undefined;
+  return retryRestart("response", id, async () => openObject(c, id)?.readResponse(account, c.env.OWNER?.ownWallets));
 }
 
 /** The items of the conversation that ended with this response. Throws 400. Empty for an unknown key, which the gateway refuses next. */
