@@ -56,9 +56,11 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const objectId =
     key === undefined ? env.BATCHES.newUniqueId() : env.BATCHES.idFromName(await sha256Hex(["batch", accountId, key].join("\n")));
   const id = toBatchId(objectId);
-  const batch = env.BATCHES.get(objectId);
+  // A new stub for each call: one that broke stays broken.
+  const batch = () => env.BATCHES.get(objectId);
   const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(withDigests(body)));
-  const earlier = fingerprint === undefined ? null : await batch.find(accountId, fingerprint, ownWallets);
+  const earlier =
+    fingerprint === undefined ? null : await retryRestart("batch", id, async () => batch().find(accountId, fingerprint, ownWallets));
   if (earlier) return answerCreated(c, earlier, true);
 
   const input = inputFile === undefined ? undefined : await findInput(c, inputFile);
@@ -92,16 +94,16 @@ export async function createBatch(c: AppContext): Promise<Response> {
     // Under the batch's own key, because the file may be deleted or expire while the batch runs.
     if (input) await copyFile(env, input, "input_file", stored);
     else await storeBytes(env.ASSETS, stored, inline!, "application/jsonl");
-    const view = await retry("batch", id, async () => await batch.create(terms));
+    const view = await retry("batch", id, async () => await batch().create(terms));
     if (view === "conflict") await removeAssets(env.ASSETS, [stored]);
     // Another member's request with the same key and lines was faster.
-    else if (ownWallets && !(await batch.view(accountId, ownWallets))) return "conflict";
+    else if (ownWallets && !(await batch().view(accountId, ownWallets))) return "conflict";
     await noteBatchBegun(env.DB, accountId, id).catch(() => undefined); // the sweep asks the object
     return view;
   };
   const work = create().catch(async (error: unknown) => {
     // Another request with the same key may be beginning the batch: what this one leaves is for the sweep.
-    const exists = key !== undefined || (await batch.view(accountId).catch(() => true));
+    const exists = key !== undefined || (await batch().view(accountId).catch(() => true));
     if (!exists) {
       await removeUnder(env.ASSETS, batchPrefix(id));
       await deleteBatch(env.DB, accountId, id);

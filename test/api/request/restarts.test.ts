@@ -1,7 +1,7 @@
 /** An object that restarts during a call, as every object does when a release is deployed: callers do not notice it. */
 
 import { expect, test, vi } from "vitest";
-import { call, complete, holdTime, image, newAccount, submit } from "../../support/gateway.ts";
+import { call, complete, holdTime, image, newAccount, submit, unique } from "../../support/gateway.ts";
 import { begin, lines } from "../../support/batches.ts";
 import { bindings, restartAt } from "../../support/faults.ts";
 import { BatchObject } from "../../../src/api/batches/object.ts";
@@ -42,6 +42,13 @@ test.each([
   const id = await begin(account, { requests: lines(1) });
   restartAt(BatchObject, method);
   expect((await call(`/v1/batches/${id}${path}`, { key: account.key })).status).toBe(200);
+});
+
+test.each(["find", "create"])("a batch that begins, at %s", async (method) => {
+  const account = await newAccount();
+  restartAt(BatchObject, method);
+  const body = { requests: lines(1) };
+  expect((await call("/v1/batches", { key: account.key, body, headers: { "idempotency-key": unique() } })).status).toBe(201);
 });
 
 test.each([
