@@ -84,7 +84,7 @@ async function keyViews(c: AppContext, accountId: string, keys: apiKeys.ApiKey[]
 }
 
 export async function createAccount(c: AppContext): Promise<Response> {
-  const body = await readFields(c, newAccount, ["quota"]);
+  const body = await readFields(c, newAccount, { nullable: ["quota"] });
   const account = await accounts.createAccount(c.env.DB, operator(c), { ...body, name: body.name ?? null });
   if (!account) throw new ApiError("conflict", { violations: [{ param: "email", rule: "in_use" }] });
   return answer(c, await accountView(c, account), 201);
@@ -107,7 +107,7 @@ export async function showAccount(c: AppContext, id: string): Promise<Response> 
 
 export async function changeAccount(c: AppContext, id: string): Promise<Response> {
   const account = await findAccount(c, id);
-  const { quota, add, disabled, admin, budget } = await readFields(c, accountChange, ["quota", "budget"]);
+  const { quota, add, disabled, admin, budget } = await readFields(c, accountChange, { nullable: ["quota", "budget"] });
   if (quota !== undefined && add !== undefined) throw invalid("add", "not_both", { a: "quota", b: "add" });
   const change = quota !== undefined ? { quota } : add !== undefined ? { add } : undefined;
   if (change && (await c.env.WALLETS.getByName(account.id).changeQuota(account.id, change, operator(c))) === "below_use")
@@ -146,7 +146,7 @@ export async function changeKey(c: AppContext, id: string): Promise<Response> {
   const key = await apiKeys.findKey(c.env.DB, id);
   if (!key) throw new ApiError("not_found");
   const catalog = await liveCatalog(c.env.DB);
-  const { name = key.name, quota: limit, budget, paused, ...scope } = await readFields(c, () => keyChange(catalog), nullable);
+  const { name = key.name, quota: limit, budget, paused, ...scope } = await readFields(c, () => keyChange(catalog), { nullable });
   const wallet = c.env.WALLETS.getByName(key.accountId);
   if (limit !== undefined && (await wallet.changeQuota(key.walletId, { quota: limit }, operator(c))) === "below_use")
     throw invalid("quota", "below_use");
@@ -160,7 +160,7 @@ export async function changeKey(c: AppContext, id: string): Promise<Response> {
 export async function createKey(c: AppContext, id: string): Promise<Response> {
   const account = await findAccount(c, id);
   const catalog = await liveCatalog(c.env.DB);
-  const body = await readFields(c, () => newKey(catalog), nullable);
+  const body = await readFields(c, () => newKey(catalog), { nullable });
   const expiresAt = body.expires_at === undefined ? null : body.expires_at * 1000;
   const scope = changeScope(catalog, {}, body);
   const created = await apiKeys.createKey(c.env.DB, operator(c), account.id, { name: body.name, quota: body.quota, expiresAt, scope });

@@ -2,7 +2,7 @@
 
 import { type AppContext, hostName } from "../request/context.ts";
 import { urlRules } from "../../config.ts";
-import { ApiError, invalid } from "../../base/errors.ts";
+import { ApiError } from "../../base/errors.ts";
 import { newId } from "../../base/ids.ts";
 import { toSeconds } from "../../base/times.ts";
 import {
@@ -50,13 +50,17 @@ export async function showDestination(c: AppContext, name: string): Promise<Resp
 
 /** Creates or replaces a destination. The secret is required each time, so that a stored secret is never sent to a new endpoint. */
 export async function putDestination(c: AppContext, name: string): Promise<Response> {
-  const { kind, endpoint, bucket, region, access_key_id, secret_access_key, prefix = "" } = await readFields(c, destinationChange);
-  if (!isName(name)) throw invalid("name", "bad_destination_name");
-  const { url, violations } = readReceiverUrl("endpoint", endpoint, urlRules(c.env, hostName(c)));
-  if (url === undefined) throw new ApiError("invalid_request", { violations });
-  const found = new URL(url);
-  if (found.pathname !== "/" || found.search !== "" || found.hash !== "") throw invalid("endpoint", "bad_endpoint");
-  const given = { name, kind, endpoint: found.origin, bucket, region, accessKeyId: access_key_id, secret: secret_access_key, prefix };
+  const check = ({ endpoint: text }: Record<string, unknown>) => {
+    const { url, violations } = readReceiverUrl("endpoint", text, urlRules(c.env, hostName(c)));
+    return [
+      ...(isName(name) ? [] : [{ param: "name", rule: "bad_destination_name" }]),
+      ...violations,
+      ...(url === undefined || url === `${new URL(url).origin}/` ? [] : [{ param: "endpoint", rule: "bad_endpoint" }]),
+    ];
+  };
+  const fields = await readFields(c, destinationChange, { check });
+  const { access_key_id: accessKeyId, secret_access_key: secret, prefix = "", ...others } = fields;
+  const given = { ...others, name, endpoint: new URL(fields.endpoint).origin, accessKeyId, secret, prefix };
   const set = await setDestination(c.env, new Objects(c.env), actor(c), callerAccount(c), given, Date.now());
   if (!set) throw new ApiError("too_many_destinations");
   return answer(c, view(set));

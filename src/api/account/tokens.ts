@@ -20,6 +20,7 @@ export async function createToken(c: AppContext): Promise<Response> {
   const { accountId, keyHash } = c.get("caller");
   if (keyHash === undefined) throw new ApiError("key_scope");
   const catalog = await liveCatalog(c.env.DB);
+  const readReceiver = (url: unknown) => readReceiverUrl("callback_url", url, urlRules(c.env, hostName(c)));
   const {
     tasks,
     max_cost: maxCost,
@@ -29,15 +30,13 @@ export async function createToken(c: AppContext): Promise<Response> {
     files = [],
     callback_url: url,
     ...others
-  } = await readFields(c, () => newToken(catalog));
-  const receiver = readReceiverUrl("callback_url", url, urlRules(c.env, hostName(c)));
+  } = await readFields(c, () => newToken(catalog), { check: (body) => readReceiver(body["callback_url"]).violations });
   const named = await findCharacters(c, characters ?? []);
   const known = files.length > 0 ? await filesWithIds(c.env.DB, c.get("caller"), files, Date.now()) : [];
   const unknown = files.flatMap((file, at): Violation[] =>
     known.some(({ id }) => id === file) ? [] : [{ param: `files[${at}]`, rule: "unknown_file" }],
   );
-  const violations = [...receiver.violations, ...named.violations, ...unknown];
-  refuse(violations);
+  refuse([...named.violations, ...unknown]);
   const expiresAt = 1000 * (Math.floor(Date.now() / 1000) + seconds);
   const id = TOKENS.newUniqueId();
   const token = newClientToken(id);
@@ -49,7 +48,7 @@ export async function createToken(c: AppContext): Promise<Response> {
     models: models && canonical(catalog, models),
     characters: characters && named.ids,
     ...(files.length > 0 && { files }),
-    callbackUrl: receiver.url,
+    callbackUrl: readReceiver(url).url,
     ...others,
     expiresAt,
   };

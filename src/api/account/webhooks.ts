@@ -35,7 +35,7 @@ export async function showWebhook(c: AppContext): Promise<Response> {
 }
 
 export async function setWebhook(c: AppContext): Promise<Response> {
-  const { url: text } = await readFields(c, webhookChange, ["url"]);
+  const { url: text } = await readFields(c, webhookChange, { nullable: ["url"] });
   const { url = null, violations } = text === null ? { violations: [] } : readReceiverUrl("url", text, urlRules(c.env, hostName(c)));
   refuse(violations);
   await setEndpoint(c.env, new Objects(c.env), actor(c), callerAccount(c), url);

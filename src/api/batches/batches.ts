@@ -35,21 +35,17 @@ export async function createBatch(c: AppContext): Promise<Response> {
   requireVariables(env, "task");
   // Ignored, it would run and charge the lines.
   if ((queryParameter(c, "dry_run") ?? "false") !== "false") throw invalid("dry_run", "not_equal", { allowed: "false" });
-  // The lines stay as they were sent, for the receipts of their tasks.
-  const body = await readFields(c, newBatch, [], 2);
   const { accountId, keyId, keyHash, ownWallets } = c.get("caller");
   const host = hostName(c);
   const rules = urlRules(env, host);
-  const receiver = readReceiverUrl("callback_url", body.callback_url, rules);
+  const readReceiver = (url: unknown) => readReceiverUrl("callback_url", url, rules);
+  const check = (sent: Record<string, unknown>) => [...readReceiver(sent["callback_url"]).violations, ...inputViolations(sent)];
+  // The lines stay as they were sent, for the receipts of their tasks.
+  const body = await readFields(c, newBatch, { depth: 2, check });
   // A presigned URL takes one file, and a batch has many.
   const delivery = body.deliver_to?.url === undefined ? await readDeliverTo(env, accountId, body, rules) : oneFileOnly;
-  const violations: Violation[] = [...receiver.violations, ...delivery.violations];
+  refuse(delivery.violations);
   const { input_file: inputFile, requests } = body;
-  if (inputFile !== undefined && requests !== undefined)
-    violations.push({ param: "requests", rule: "not_together", values: { other: "input_file" } });
-  if (inputFile === undefined && requests === undefined)
-    violations.push({ param: "input_file", rule: "one_of_required", values: { fields: "input_file, requests" } });
-  refuse(violations);
 
   const key = c.req.header("idempotency-key");
   if (key !== undefined) checkKey(key);
@@ -80,7 +76,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       inputFile,
       maxCost: body.max_cost === undefined ? undefined : toMaxCost(body.max_cost),
       concurrency: body.concurrency,
-      callbackUrl: receiver.url,
+      callbackUrl: readReceiver(body.callback_url).url,
       reference: body.reference,
       deliverTo: delivery.deliverTo,
       openAi: readOrigin(c),
@@ -103,7 +99,11 @@ export async function createBatch(c: AppContext): Promise<Response> {
   };
   const work = create().catch(async (error: unknown) => {
     // Another request with the same key may be beginning the batch: what this one leaves is for the sweep.
-    const exists = key !== undefined || (await batch().view(accountId).catch(() => true));
+    const exists =
+      key !== undefined ||
+      (await batch()
+        .view(accountId)
+        .catch(() => true));
     if (!exists) {
       await removeUnder(env.ASSETS, batchPrefix(id));
       await deleteBatch(env.DB, accountId, id);
@@ -113,6 +113,14 @@ export async function createBatch(c: AppContext): Promise<Response> {
   // Continues after the caller disconnects, so that what is stored belongs to a batch or is removed.
   c.executionCtx.waitUntil(work.catch(() => undefined)); // reported below
   return answerCreated(c, await work, false);
+}
+
+/** A batch has one input. */
+function inputViolations({ input_file: inputFile, requests }: Record<string, unknown>): Violation[] {
+  if (inputFile === undefined && requests === undefined)
+    return [{ param: "input_file", rule: "one_of_required", values: { fields: "input_file, requests" } }];
+  if (inputFile === undefined || requests === undefined) return [];
+  return [{ param: "requests", rule: "not_together", values: { other: "input_file" } }];
 }
 
 function answerCreated(c: AppContext, view: BatchView | "conflict", isReplay: boolean): Response {

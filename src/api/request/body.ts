@@ -4,7 +4,7 @@ import type { AppContext } from "./context.ts";
 import type * as z from "zod/mini";
 import { toViolations } from "../../catalog/parse.ts";
 import { findOversized, toOversized } from "../../catalog/sizes.ts";
-import { ApiError, bodyTooLarge } from "../../base/errors.ts";
+import { ApiError, bodyTooLarge, type Violation } from "../../base/errors.ts";
 import { isLocal } from "../../config.ts";
 import { NetError } from "../../net/net-error.ts";
 import { paceTimeMs, within } from "../../net/pace.ts";
@@ -37,12 +37,20 @@ export function requireUncompressed(c: AppContext): void {
   if (encoding && encoding !== "identity") throw new ApiError("unsupported_media_type", { sentence: { key: "compressed", values: {} } });
 }
 
-/** Reads a small body and validates it with a schema; `null` counts as absent, except in the fields `nullable` and below `depth`. Throws 400, 413 or 415. */
+interface ReadOptions {
+  /** The fields in which `null` is a value. */
+  nullable?: readonly string[];
+  /** Below this depth `null` is a value too. */
+  depth?: number;
+  /** Rules that no schema has, for a body that the schema may refuse. Of a field with a violation of the schema only that one is reported. */
+  check?: (body: Record<string, unknown>) => Violation[];
+}
+
+/** Reads a small body and validates it with a schema; `null` counts as absent. Throws 400 with all violations, 413 or 415. */
 export async function readFields<T extends z.ZodMiniType>(
   c: AppContext,
   schema: () => T,
-  nullable: readonly string[] = [],
-  depth = 4,
+  { nullable = [], depth = 4, check = () => [] }: ReadOptions = {},
 ): Promise<z.output<T>> {
   const sent = await readObject(c, smallBody);
   const kept = Object.entries(sent).filter(([name, value]) => value === null && nullable.includes(name));
@@ -50,7 +58,9 @@ export async function readFields<T extends z.ZodMiniType>(
   const oversized = findOversized(body);
   if (oversized) throw new ApiError("invalid_request", { violations: [oversized] });
   const result = schema().safeParse(body);
-  if (!result.success) throw new ApiError("invalid_request", { violations: toViolations(result.error, body) });
+  const found = result.success ? [] : toViolations(result.error, body);
+  const more = check(body).filter(({ param }) => !found.some((violation) => violation.param === param));
+  if (!result.success || more.length > 0) throw new ApiError("invalid_request", { violations: [...found, ...more] });
   return result.data;
 }
 

@@ -224,3 +224,26 @@ test("tools nested fifty thousand levels deep are refused, not a 500", async () 
   expect((await call("/v1/chat/completions", { key: account.key, body })).status).toBeLessThan(500);
   expect(await settledBalance(account)).toMatchObject({ reserved: 0 });
 });
+
+test("a URL that is refused is reported with all other violations of the body", async () => {
+  const { key } = await newAccount();
+  const url = "ftp://hooks.example.com/";
+  const rows: [method: string, path: string, body: object, params: string[]][] = [
+    ["POST", "/v1/tokens", { tasks: 0, max_cost: 1, callback_url: url, expires_in: 1 }, ["tasks", "expires_in", "callback_url"]],
+    ["POST", "/v1/tokens", { tasks: 1, max_cost: 1, callback_url: 5, expires_in: 60 }, ["callback_url"]],
+    ["POST", "/v1/batches", { concurrency: 0, callback_url: url }, ["concurrency", "callback_url", "input_file"]],
+    [
+      "PUT",
+      "/v1/destinations/shop",
+      { kind: "ftp", endpoint: url, bucket: "media" },
+      ["kind", "region", "access_key_id", "secret_access_key", "endpoint"],
+    ],
+  ];
+  for (const [method, path, body, params] of rows) {
+    const { error } = (await call(path, { key, method, body })).body;
+    expect(
+      error.details.map(({ param }: { param: string }) => param),
+      path,
+    ).toEqual(params);
+  }
+});
