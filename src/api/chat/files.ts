@@ -8,15 +8,15 @@ import { largeBody } from "../request/body.ts";
 import type { ChatMemory } from "../request/large-body.ts";
 import { findFiles, type NamedFile, useBytes } from "../submissions/files.ts";
 
-/** The files by id, with the field that names each first. Empty for most chats. */
-export type ChatFiles = Map<string, { file: StoredFile; param: string }>;
+/** The files by id, with the field that names each first, and the length in Base64 in all fields that name it. Empty for most chats. */
+export type ChatFiles = Map<string, { file: StoredFile; param: string; length: number }>;
 
 const none: ChatFiles = new Map();
 
 /** The length of a file in Base64. */
 const encodedBytes = ({ bytes }: StoredFile) => 4 * Math.ceil(bytes / 3);
 
-const sumBytes = (files: ChatFiles): number => [...files.values()].reduce((sum, { file }) => sum + encodedBytes(file), 0);
+const sumBytes = (files: ChatFiles): number => [...files.values()].reduce((sum, { length }) => sum + length, 0);
 
 /**
  * Finds the files of a checked body. Throws 400 at the field of an unknown, foreign or expired file, of one that is not an image, and of one
@@ -30,7 +30,9 @@ export async function findChatFiles(env: Env, caller: Caller, body: Record<strin
   const found: ChatFiles = new Map();
   for (const { id, param } of named) {
     const file = files.get(id);
-    if (file && !found.has(id)) found.set(id, { file, param });
+    if (!file) continue;
+    const first = found.get(id) ?? { file, param, length: 0 };
+    found.set(id, { ...first, length: first.length + encodedBytes(file) });
   }
   if (sumBytes(found) > maxBytes)
     throw new ApiError("body_too_large", {
