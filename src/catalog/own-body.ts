@@ -20,6 +20,8 @@ export interface OwnInput {
 const commonFields = ["model", "prompt", "input", "callback_url", "reference", "max_cost", "deliver_to", "store"];
 /** The input is in the task's record, without inline files. */
 const maxInputLength = 64 * 1024;
+/** Inline files and files of the account, each of which is stored for the task. */
+const maxStoredFiles = 16;
 
 interface Compiled {
   schema: JsonSchema;
@@ -82,8 +84,11 @@ export function parseOwnBody(own: OwnInput, body: Record<string, unknown>, more:
   const input = withDefaults(own.reads, schema, { ...given, ...(prompt !== undefined && { prompt }) });
   const { files, unknown, tooLong } = findInInput(schema, input);
   if (tooLong.length > 0) return refuse(...tooLong.map((at) => beyondLimit(toInputParam(at), "too_big_list", { maximum: maxUniqueItems })));
+  const surplus = files.filter(({ value }) => !/^\s*https?:/i.test(value))[maxStoredFiles];
+  if (surplus) return refuse({ param: fileParam(surplus), rule: "too_many_images" });
   // Inline files are stored apart from the record.
-  const length = JSON.stringify(input).length - files.reduce((sum, { value }) => sum + value.length, 0);
+  const inline = files.filter(({ value }) => /^data:/i.test(value));
+  const length = JSON.stringify(input).length - inline.reduce((sum, { value }) => sum + value.length, 0);
   if (length > maxInputLength) return refuse(beyondLimit("input", "too_long", { maximum: maxInputLength }));
   const found = [
     ...unknown.map(({ at, allowed: names }) => unknownField(toInputParam(at), names)),

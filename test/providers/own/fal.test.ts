@@ -169,6 +169,25 @@ test("a file of the account is sent as its bytes, and its copy is gone after the
   expect(params(refused)).toEqual(["input.image_urls[0]"]);
 });
 
+test("an input has at most 16 inline files and files of the account, and 64 KiB with its URLs, however long its lists may be", async () => {
+  const account = await newAccount();
+  const { maxItems: _, ...list } = seedream.body.properties.image_urls;
+  await put("open-own", { ...seedream, body: { ...seedream.body, properties: { ...seedream.body.properties, image_urls: list } } });
+  const body = Uint8Array.fromBase64(base64.png).buffer;
+  const file = await call("/v1/files", { key: account.key, method: "POST", body, headers: { "content-type": "image/png" } });
+  const ask = (image_urls: string[]) =>
+    call(`${tasks}?dry_run=true`, { key: account.key, body: { model: "open-own", prompt: "x", input: { image_urls } } });
+  const [id, inline, url] = [
+    file.body.id as string,
+    `data:image/png;base64,${base64.png}`,
+    `https://pictures.example/${"x".repeat(2_000)}`,
+  ];
+  const stored = Array.from({ length: 16 }, (__, at) => (at % 2 ? id : inline));
+  expect((await ask([url, ...stored, url])).status).toBe(200);
+  for (const one of [id, inline]) expect(params(await ask([url, ...stored, one]))).toEqual(["input.image_urls[17]"]);
+  expect(params(await ask(Array.from({ length: 33 }, () => url)))).toEqual(["input"]);
+});
+
 test("a repeat may name the same bytes as another file, as a restarted program does that uploads first", async () => {
   const account = await newAccount();
   await put("seedream-own", seedream);
