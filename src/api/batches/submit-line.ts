@@ -10,7 +10,6 @@ import type { BatchLine } from "../../tasks/batch-line.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { type ChatFiles, findChatFiles } from "../chat/files.ts";
 import { type ChatOrder, checkChat } from "../chat/order.ts";
-import { largeBody } from "../request/body.ts";
 import { errorBody } from "../request/error-body.ts";
 import { withoutImages } from "../request/large-body.ts";
 import type { Lookups } from "../submissions/lookups.ts";
@@ -39,7 +38,7 @@ export type CheckedChat = ChatOrder & { files: ChatFiles };
 async function checkChatLine(env: Env, caller: Caller, body: Record<string, unknown>): Promise<CheckedChat> {
   const order = checkChat(env, caller, body, await liveCatalog(env.DB));
   if (order.isStream) throw invalid("stream", "not_equal", { allowed: "false" });
-  const files = await findChatFiles(env, caller, body, largeBody);
+  const files = await findChatFiles(env, caller, body);
   return { ...order, files };
 }
 

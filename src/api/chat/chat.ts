@@ -13,7 +13,6 @@ import { ChatCosts } from "./costs.ts";
 import { type ChatFiles, findChatFiles, withFilesInMemory } from "./files.ts";
 import { holdForChat } from "./hold.ts";
 import { settleChat } from "../../wallet/settlements.ts";
-import { largeBody } from "../request/body.ts";
 import { admitToSubmit } from "../request/auth.ts";
 import { type Chat, readWhole, relayStream } from "./relay.ts";
 import { type ChatOrder, checkChat, toCharged } from "./order.ts";
@@ -48,7 +47,7 @@ export async function completeChat(c: AppContext): Promise<Response> {
 /** Answers what the chat with this body would answer with `?dry_run=true`. */
 export async function previewChat(c: AppContext, body: Record<string, unknown>, catalog: Catalog): Promise<Response> {
   const order = check(c, body, catalog);
-  await findChatFiles(c.env, c.get("caller"), body, largeBody);
+  await findChatFiles(c.env, c.get("caller"), body);
   return dryRun(c, order);
 }
 

@@ -20,9 +20,9 @@ const sumBytes = (files: ChatFiles): number => [...files.values()].reduce((sum, 
 
 /**
  * Finds the files of a checked body. Throws 400 at the field of an unknown, foreign or expired file, of one that is not an image, and of one
- * that could not be inline; 413 if they have more than `maxBytes` in Base64 together, as for a body with them inline.
+ * that could not be inline; 413 if they have more than `maxBytes` in Base64 together, by default what the body leaves of the largest one.
  */
-export async function findChatFiles(env: Env, caller: Caller, body: Record<string, unknown>, maxBytes: number): Promise<ChatFiles> {
+export async function findChatFiles(env: Env, caller: Caller, body: Record<string, unknown>, maxBytes?: number): Promise<ChatFiles> {
   const named = listNamed(body["messages"] as Message[]);
   if (named.length === 0) return none;
   const { files, violations } = await findFiles(env, caller, named);
@@ -34,7 +34,7 @@ export async function findChatFiles(env: Env, caller: Caller, body: Record<strin
     const first = found.get(id) ?? { file, param, length: 0 };
     found.set(id, { ...first, length: first.length + encodedBytes(file) });
   }
-  if (sumBytes(found) > maxBytes)
+  if (sumBytes(found) > (maxBytes ?? largeBody - new TextEncoder().encode(JSON.stringify(body)).length))
     throw new ApiError("body_too_large", {
       violations: [{ param: "messages", rule: "image_too_large", values: { maximum: largeBody / 2 ** 20 } }],
     });

@@ -87,15 +87,14 @@ export const withChat = (
 
 /** The memory for the stored images of a chat: together with its body they have at most the bytes of the largest body. */
 export interface ChatMemory {
-  /** Bytes. */
-  left: number;
+  /** What the body leaves of the largest one, in bytes; undefined for a small body, which is measured if it names files. */
+  left?: number;
   /** Runs the work once this much memory is free, and keeps it taken meanwhile. Throws 503 if that takes too long. */
   take<T>(bytes: number, work: () => Promise<T>): Promise<T>;
 }
 
 /** The memory of a chat with a small body. */
 export const chatMemory = (share: string, maxWaitMs?: number): ChatMemory => ({
-  left: largeBody,
   take: (bytes, work) => (bytes === 0 ? work() : chats.take(work, refusal, share, bytes, maxWaitMs)),
 });
 

@@ -103,6 +103,17 @@ test("stored images have the limits of inline ones: together with the body no mo
   });
 });
 
+test("an estimate and a line of a batch count the body beside its stored images too", async () => {
+  const account = await newAccount();
+  const { model, messages } = chat(await store(account, png(7 * MiB)));
+  const body = { model, messages: [...messages, { role: "user", content: "x".repeat(0.9 * MiB) }] };
+  for (const to of [path, "/v1/estimates"])
+    expect((await call(to, { key: account.key, body })).body.error).toMatchObject({ code: "body_too_large", param: "messages" });
+  const id = await begin(account, { requests: [{ custom_id: "long", endpoint: path, body }] });
+  await run(account, id);
+  expect(await readResults(account, id)).toMatchObject([{ status: "failed", error: { code: "body_too_large", param: "messages" } }]);
+});
+
 test("large chats that name files do not wait for each other: one gives its memory back", async () => {
   const accounts = [await newAccount(), await newAccount()];
   const inline = asUrl(png(5.2 * MiB));
