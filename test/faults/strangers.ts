@@ -44,9 +44,7 @@ export async function stranger(world: World): Promise<string> {
   const answer = await world.call({ id: "", keyId: "", key }, path, { method, ...(content && { body: content }) });
   // A look-up in the database may fail.
   if (faultInjector.scope.faults > 0 && answer.status >= 500) return `${path} ${answer.status}`;
-  // The balance paths take no client token, valid or not.
-  const isForbidden = key.startsWith("st-") && path.endsWith("/balance");
-  expect(answer.status, `${method} ${path} without a key`).toBe(isForbidden ? 403 : 401);
+  expect(answer.status, `${method} ${path} without a key`).toBe(401);
   // Operations that ran while this one was paused may have woken objects.
   if (world.trace.length === lines) expect(await count(), `${method} ${path} without a key wakes no object`).toBe(before);
   return `${path} ${answer.status}`;
