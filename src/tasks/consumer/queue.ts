@@ -5,7 +5,9 @@ import { type Background, handleCallback } from "./notify.ts";
 import { perform } from "./perform.ts";
 import { hasSlowHosts } from "./slow-hosts.ts";
 import { openTask, toLeaseGiver } from "./task-stub.ts";
+import { newId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
+import { retryRestart } from "../../base/retry.ts";
 import { isNewer, messageVersion, settlementVersion } from "../../base/versions.ts";
 import { recordIncident } from "../../db/alerts.ts";
 import type { AlertMessage } from "../../wallet/alerts.ts";
@@ -50,7 +52,8 @@ async function deliver(message: Message<TaskMessage>, env: Env): Promise<void> {
   // The task object runs the start, because no consumer claims it: others' starts must not wait for the hosts of this account.
   if (readsUrlsOf !== undefined && hasSlowHosts(readsUrlsOf)) return message.ack();
   try {
-    const work = await openTask(taskId, env)?.claim();
+    const nonce = newId("");
+    const work = await retryRestart("dispatch", taskId, async () => openTask(taskId, env)?.claim(nonce));
     if (work) await perform(work, env, toLeaseGiver(taskId, env));
     message.ack();
   } catch (error) {

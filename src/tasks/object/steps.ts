@@ -102,13 +102,14 @@ async function eraseFiles(task: FinalTask, record: RecordStore, env: Env): Promi
   if (record.task === task) record.keep(afterEnd.erased(task, lifeTimes(env).recordMs));
 }
 
-/** Leases the waiting start or collection; null if none is waiting. */
-export function claimStep(record: RecordStore, env: Env): Work | null {
+/** Leases the waiting start or collection; null if none is waiting. A consumer that asks again with its `nonce` gets the start that it has leased: the first answer was lost. */
+export function claimStep(record: RecordStore, env: Env, nonce = newId("")): Work | null {
   const { task } = record;
   if (!task) return null;
+  if (task.step.do === "starting" && task.step.lease === nonce) return { step: "start", lease: nonce, task };
   const provider = currentTraits(task, env);
   const isStart = task.step.do === "start" || task.step.do === "starting";
-  const lease = isStart ? newId("") : transitions.collectLease(task, newId(""));
+  const lease = isStart ? nonce : transitions.collectLease(task, nonce);
   const claimed = transitions.claimed(task, lease, leaseMs(task, provider), provider.repeatable, Date.now());
   if (!claimed) return null;
   if ("sent" in task.step) void countCall(env.DB, `queue ${task.step.do}`, !isLate(task.step));

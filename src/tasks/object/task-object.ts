@@ -4,7 +4,7 @@ import { logFields } from "../log-fields.ts";
 import { DurableObject } from "cloudflare:workers";
 import { lifeTimes, signingSecret } from "../../config.ts";
 import { limitWait } from "../../base/limit-wait.ts";
-import { toTaskId } from "../../base/ids.ts";
+import { newId, toTaskId } from "../../base/ids.ts";
 import type { Operation } from "../../providers/provider.ts";
 import { inJurisdiction } from "../../jurisdiction.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
@@ -125,13 +125,13 @@ export class TaskObject extends DurableObject<Env> {
     return isFinal(task) ? toLineReport(task, this.env) : "open";
   }
 
-  /** Leases the waiting work to the consumer; null for a duplicate or late message. */
-  async claim(): Promise<Work | null> {
+  /** Leases the waiting work to the consumer; null for a duplicate or late message. With the same `nonce` it may be repeated. */
+  async claim(nonce = newId("")): Promise<Work | null> {
     // After a crash the record is still at `poll` although the message of its finished work was sent, because that state is not written.
     // The poll is repeated.
     const { step } = this.#record.task ?? {};
     if (step?.do === "poll" && step.at <= Date.now()) await this.alarm();
-    return steps.claimStep(this.#record, this.env);
+    return steps.claimStep(this.#record, this.env, nonce);
   }
 
   /** Applies the outcome of a leased step. False if the lease is no longer valid: the consumer then deletes its files. */

@@ -1,7 +1,7 @@
 /** An object that restarts during a call, as every object does when a release is deployed: callers do not notice it. */
 
 import { expect, test, vi } from "vitest";
-import { call, complete, holdTime, image, newAccount, submit, unique } from "../../support/gateway.ts";
+import { call, complete, deliver, holdTime, image, newAccount, submit, unique, upstreamCalls } from "../../support/gateway.ts";
 import { begin, lines } from "../../support/batches.ts";
 import { bindings, restartAt } from "../../support/faults.ts";
 import { BatchObject } from "../../../src/api/batches/object.ts";
@@ -61,6 +61,15 @@ test.each([
   await complete(account, images, image());
   restartAt(WalletObject, method);
   expect((await call(path, { key: account.key })).status).toBe(200);
+});
+
+test.each([false, true])("the start of a task, which goes on at once: claimed %s", async (isDone) => {
+  const account = await newAccount();
+  const prompt = unique();
+  const id = await submit(account, images, image({ prompt }));
+  restartAt(TaskObject, "claim", isDone);
+  expect(await deliver(id)).toBe("ack");
+  expect((await upstreamCalls(prompt)).length).toBe(1);
 });
 
 test("a client token", async () => {
