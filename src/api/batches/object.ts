@@ -19,7 +19,7 @@ import { resultBytes, storeResults } from "./results.ts";
 import { BatchRun } from "./run.ts";
 import { type Batch, BatchStore, type BatchTerms, pageLines } from "./state.ts";
 import { type BatchView, toView } from "./view.ts";
-import { findCaller, retryMs } from "./waits.ts";
+import { findCaller } from "./waits.ts";
 
 /** Ended batches are kept as long as the records of tasks. */
 const keptMs = 1000 * recordSeconds;
@@ -173,7 +173,7 @@ export class BatchObject extends DurableObject<Env> {
       await this.#run.resume();
     } catch (error) {
       alert("batch", { batch: this.#store.batch?.terms.id, outcome: "retry" }, error);
-      await this.ctx.storage.setAlarm(Date.now() + retryMs.fault);
+      await this.ctx.storage.setAlarm(Date.now() + this.#run.waits.afterFault());
     }
   }
 
@@ -253,6 +253,7 @@ export class BatchObject extends DurableObject<Env> {
       total,
       expected: isPartial ? undefined : price,
       waiting: undefined,
+      faultSince: undefined,
     });
     await this.ctx.storage.setAlarm(Date.now());
   }
@@ -270,7 +271,7 @@ export class BatchObject extends DurableObject<Env> {
   #end(batch: Batch): void {
     const at = Date.now();
     this.ctx.storage.transactionSync(() => {
-      this.#store.write({ ...batch, endedAt: at, sums: this.#store.sums(), call: { at, failures: 0 } });
+      this.#store.write({ ...batch, faultSince: undefined, endedAt: at, sums: this.#store.sums(), call: { at, failures: 0 } });
       void this.ctx.storage.setAlarm(at);
     });
     this.#forgetRun();

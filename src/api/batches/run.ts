@@ -14,7 +14,7 @@ import { type Line, parseLine } from "./lines.ts";
 import { type NextLine, OpenLines } from "./open-lines.ts";
 import { type Batch, type BatchStore, type BatchTerms, isOfChats, type StopReason, toKind } from "./state.ts";
 import { type CheckedChat, type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
-import { BatchWaits, findCaller, retryMs } from "./waits.ts";
+import { BatchWaits, findCaller } from "./waits.ts";
 
 /** A line that is open for so long is asked about. */
 const askAfterMs = 900_000;
@@ -187,7 +187,7 @@ export class BatchRun {
   /** Logs a fault; the alarm continues. */
   async #retryLater(outcome: "retry" | "line_retry", error: unknown): Promise<void> {
     alert("batch", { batch: this.#store.batch?.terms.id, outcome }, error);
-    if (this.#store.batch) await this.#ctx.storage.setAlarm(Date.now() + retryMs.fault);
+    if (this.#store.batch) await this.#ctx.storage.setAlarm(Date.now() + this.waits.afterFault());
   }
 
   async #pass(): Promise<void> {
@@ -235,7 +235,7 @@ export class BatchRun {
       } catch (error) {
         isLeft = true;
         alert("batch", { batch: batch.terms.id, outcome: "line_retry" }, error);
-        this.waits.begin(retryMs.fault, next.kind);
+        this.waits.begin(this.waits.afterFault(), next.kind);
       } finally {
         lines.starting.delete(next.n);
       }
@@ -379,7 +379,7 @@ export class BatchRun {
       lines.refusals.delete(n);
       this.#store.reassign(n, isOfChats(kind) ? newChatId() : this.#newTaskId());
     }
-    this.waits.begin(retryMs.fault, kind);
+    this.waits.begin(this.waits.afterFault(), kind);
     return false;
   }
 

@@ -77,6 +77,8 @@ export interface Batch {
   stop?: StopReason | undefined;
   /** Since when the balance is missing or the key is paused, or since when the account's open tasks leave no room, and no line has begun, in milliseconds. */
   waiting?: { for: (typeof batchWaits)[number]; balanceSince?: number; openSince?: number } | undefined;
+  /** Since when faults of our own keep lines from being checked or from beginning, in milliseconds. */
+  faultSince?: number | undefined;
   endedAt?: number | undefined;
   /** Of an ended batch: to count fifty thousand lines each time that it is shown or listed takes longer than everything else about it. Missing if the previous release ended it. */
   sums?: LineSums | undefined;

@@ -8,7 +8,7 @@ import type { Batch, BatchStore, BatchTerms } from "./state.ts";
 const maxWaitMs = 24 * 3_600_000;
 /** The longest time between two attempts, and between two of lines that wait for the account's open tasks, which end soon. */
 const [maxDelayMs, maxOpenDelayMs] = [600_000, 60_000];
-export const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
+const retryMs = { balance: 15_000, open_tasks: 3_000, fault: 5_000 };
 
 /**
  * The caller as it is now: the key may have ended, its scope may have changed, and its owner may have lost the right to use it. Throws while the
@@ -48,10 +48,20 @@ export class BatchWaits {
     return Math.min(...[...this.#ends.values()].filter((at) => at > Date.now()), Infinity);
   }
 
-  /** A line has begun: the batch does not wait, unless another line was refused while this one was made. */
+  /** A line has begun: there is no fault, and the batch does not wait, unless another line was refused while this one was made. */
   lineBegan(): void {
-    const batch = this.#store.current;
-    if (batch.waiting && Date.now() >= this.#notedUntil) this.#store.write({ ...batch, waiting: undefined });
+    const { waiting: noted, faultSince, ...batch } = this.#store.current;
+    const waiting = Date.now() >= this.#notedUntil ? undefined : noted;
+    if (waiting !== noted || faultSince !== undefined) this.#store.write({ ...batch, waiting });
+  }
+
+  /** How long to wait after a fault of ours, in milliseconds: longer each time, until a line begins or all are checked. */
+  afterFault(): number {
+    const { batch } = this.#store;
+    const now = Date.now();
+    const since = batch?.faultSince ?? now;
+    if (batch?.faultSince === undefined && batch) this.#store.write({ ...batch, faultSince: since });
+    return toDelay(retryMs.fault, (now - since) / 10, maxDelayMs);
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Batches: the check of an input of any form and size, faults in it, and the room that inputs take. Contract 16. */
 
-import { createExecutionContext } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Checking } from "../../../src/api/batches/checking.ts";
@@ -12,7 +12,9 @@ import { Objects } from "../../../src/rpc/objects.ts";
 import { begin, forget, line, lines, price, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
 import { bindings, failOnce, spyOn } from "../../support/faults.ts";
-import { type Account, call, holdTime, newAccount } from "../../support/gateway.ts";
+import { type Account, call, holdTime, newAccount, shortenPauses } from "../../support/gateway.ts";
+
+shortenPauses();
 
 beforeEach(holdTime);
 afterEach(() => void vi.useRealTimers());
@@ -210,6 +212,33 @@ test("the input of failed lines is read in parts that a call between Workers can
   }
   expect(read === text).toBe(true);
 });
+
+test.each(["validating", "in_progress"])(
+  "a fault that lasts is met less and less often, and the batch goes on after it: %s",
+  async (status) => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const account = await newAccount();
+    const id = await begin(account, { requests: lines(3) });
+    if (status === "in_progress") await wake(id);
+    const bucket = bindings.bucket();
+    const original = bucket["get"]!;
+    vi.spyOn(bucket, "get").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+      if (String(values[0]).startsWith(`batches/${id}/`)) throw new Error("scripted fault");
+      return original.apply(this, values);
+    });
+    let wakes = 0;
+    for (const until = Date.now() + 600_000; Date.now() < until; wakes++) {
+      await wake(id);
+      await forget(id);
+      const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+      vi.setSystemTime(Math.max(Date.now() + 1, next ?? 0));
+    }
+    expect(await show(account, id)).toMatchObject({ status });
+    expect(wakes).toBeLessThan(60);
+    vi.restoreAllMocks();
+    expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
+  },
+);
 
 test("what a crash leaves of a batch that never began is removed after an hour", async () => {
   const account = await newAccount();
