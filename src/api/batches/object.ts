@@ -72,6 +72,8 @@ export class BatchObject extends DurableObject<Env> {
   async view(accountId: string, ownWallets?: string[]): Promise<BatchView | null> {
     const batch = this.#ownedBy(accountId, ownWallets);
     if (!batch) return null;
+    // The platform drops an alarm after some attempts to start the object: a faulty release would stop every batch.
+    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now());
     // The object may have left memory since lines began: which of them are open is known only to their tasks.
     if (batch.status === "in_progress" && !this.#run.lines)
       await this.#run.load().catch((error: unknown) => alert("batch", { batch: batch.terms.id, outcome: "not_loaded" }, error));

@@ -240,6 +240,18 @@ test.each(["validating", "in_progress"])(
   },
 );
 
+test("a batch whose alarm the platform has dropped goes on when it is looked at", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(2) });
+  for (const status of ["validating", "in_progress", "completed"]) {
+    await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+    await forget(id);
+    expect(await show(account, id)).toMatchObject({ status });
+    expect(await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())).toBeLessThanOrEqual(Date.now());
+    await (status === "validating" ? wake(id) : run(account, id));
+  }
+});
+
 test("what a crash leaves of a batch that never began is removed after an hour", async () => {
   const account = await newAccount();
   // The object is never made: as after a crash of the Worker. Nothing of the request's own removal is done, either.
