@@ -38,9 +38,9 @@ export async function beginErasure(db: D1Database, by: Actor, accountId: string,
 export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | undefined> =>
   queryRow(db, `SELECT ${columns} FROM erasure WHERE account_id = ?1`, [accountId]);
 
-/** Incomplete erasures, oldest first. */
+/** Some incomplete erasures: any of them, so that those which take days, or cannot go on, do not hold up the others. */
 export const listErasures = (db: D1Database, limit: number): Promise<Erasure[]> =>
-  queryRows(db, `SELECT ${columns} FROM erasure ORDER BY began_at LIMIT ?1`, [limit]);
+  queryRows(db, `SELECT ${columns} FROM erasure ORDER BY random() LIMIT ?1`, [limit]);
 
 export const moveErasure = (db: D1Database, { accountId, at, taskId }: Erasure): Promise<void> =>
   execute(db, "UPDATE erasure SET at = ?2, task_id = ?3 WHERE account_id = ?1", [accountId, at, taskId]);

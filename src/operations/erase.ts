@@ -56,7 +56,7 @@ export async function erase(
   return "continues";
 }
 
-/** Continues incomplete erasures with a pass for each of the oldest. A failed pass is logged and repeated by the next run. */
+/** Continues incomplete erasures with a pass for each of some. A failed pass is logged and repeated by the next run. */
 export async function continueErasures({ DB, ASSETS }: Bindings, objects: Objects): Promise<void> {
   for (const { accountId } of await listErasures(DB, 5)) {
     try {

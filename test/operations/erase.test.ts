@@ -191,9 +191,28 @@ test("a crash at each call to objects and bucket: the next run erases the rest",
     expect((await asAdmin(`/accounts/${mara.id}`)).status).toBe(404);
     await continueErasures(env, new Objects(env));
     await expectErased(mara);
-    // A run continues the five oldest: this one makes room.
+    // A run continues five: this one makes room.
     await env.DB.prepare("DELETE FROM erasure WHERE account_id = ?1").bind(mara.id).run();
   }
+  errors.mockRestore();
+});
+
+test("erasures that cannot go on do not hold up that of another account", async () => {
+  const errors = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const stuck = Array.from({ length: 6 }, (_, at) => `acc_stuck${at}`);
+  await env.DB.batch(stuck.map((id) => env.DB.prepare("INSERT INTO erasure VALUES (?1, 1, 1, '')").bind(id)));
+  const mara = await newAccount();
+  await eraseAccount(mara);
+  later(61);
+  const objects = new Objects(env);
+  vi.spyOn(objects, "announceKeys").mockImplementation(async (id) => {
+    if (stuck.includes(id)) throw new Error("scripted fault");
+    return Date.now();
+  });
+  const isLeft = () => env.DB.prepare("SELECT 1 FROM erasure WHERE account_id = ?1").bind(mara.id).first();
+  for (let run = 0; run < 50 && (await isLeft()); run++) await continueErasures(env, objects);
+  expect(await isLeft()).toBeNull();
+  await env.DB.prepare("DELETE FROM erasure WHERE account_id LIKE 'acc_stuck%'").run();
   errors.mockRestore();
 });
 
