@@ -1,5 +1,6 @@
 /** The audit: compares each wallet with its entries, in slices of few rows, with a checkpoint from which the next call continues. */
 
+import { alert } from "../base/log.ts";
 import { hasAccount, nextAccounts } from "./accounts.ts";
 import { compare, type Drift, advance, newWalk, readSlice, type Walk } from "./audit-slice.ts";
 import { readJob, writeJob } from "./jobs.ts";
@@ -32,9 +33,9 @@ export interface WalletSums {
   lost: number;
 }
 
-/** Asks an account's wallet object for its sums. */
+/** Asks an account's wallet object for its sums; undefined: the account is left to a later round. */
 interface WalletAuditor {
-  auditWallet(accountId: string): Promise<WalletSums>;
+  auditWallet(accountId: string): Promise<WalletSums | void>;
 }
 
 interface State extends Omit<Audit, "isComplete" | "current"> {
@@ -50,8 +51,8 @@ interface State extends Omit<Audit, "isComplete" | "current"> {
 
 /**
  * Continues the audit by at most `maxSlices` slices, and begins a new round after a complete one. `wallets` calls the object of an
- * account. With `accountId` it checks only that account, completely, and does not change the round. Throws if D1 does not answer; then only
- * the slices of this call must be repeated.
+ * account. With `accountId` it checks only that account, completely, and does not change the round. Throws if D1 does not answer, and for that
+ * account if its wallet does not; then only the slices of this call must be repeated.
  */
 export async function audit(db: D1Database, wallets: WalletAuditor, accountId?: string, maxSlices = slicesPerCall): Promise<Audit> {
   const stored = accountId === undefined ? await readJob<State>(db, "audit") : undefined;
@@ -60,11 +61,15 @@ export async function audit(db: D1Database, wallets: WalletAuditor, accountId?: 
     if (await hasAccount(db, accountId)) for (state.walk = newWalk(accountId); state.walk;) await slice(db, state, state.walk, wallets);
     return toAudit({ ...state, isComplete: true });
   }
+  // A wallet that does not answer is left to a later round: it must not hide what is wrong with others.
+  const patient: WalletAuditor = {
+    auditWallet: (id) => wallets.auditWallet(id).catch((error: unknown) => alert("audit", { account: id, outcome: "left_out" }, error)),
+  };
   let slices = maxSlices;
   while (slices > 0 && !state.isComplete) {
     const ids = state.walk ? [state.walk.accountId] : await nextAccounts(db, state.after, slices);
     state.isComplete = ids.length === 0;
-    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state, state.walk, wallets);
+    for (const id of ids) for (state.walk ??= newWalk(id); state.walk && slices > 0; slices--) await slice(db, state, state.walk, patient);
   }
   await writeJob(db, "audit", state);
   return toAudit(state);
@@ -94,7 +99,12 @@ function toAudit({ accounts, tasksOpen, reserved, drift, entries, isComplete, st
  */
 function overtake(state: State, { accountId, isSecond, isOvertaken }: Walk): void {
   state.walk = isOvertaken ? undefined : { ...newWalk(accountId, isSecond), isOvertaken: true };
-  if (state.walk) return;
+  if (!state.walk) leaveOut(state, accountId);
+}
+
+/** Leaves an account to a later round, with its earlier findings. */
+function leaveOut(state: State, accountId: string): void {
+  state.walk = undefined;
   for (const [at, owner] of state.earlier.owners.entries()) {
     const drift = state.earlier.drift[at];
     if (owner !== accountId || !drift) continue;
@@ -115,7 +125,8 @@ async function slice(db: D1Database, state: State, walk: Walk, wallets: WalletAu
   const account = read.wallets.find(({ id }) => id === walk.accountId);
   const drift = compare(walk, read);
   // An object without a grant from D1 holds nothing.
-  const wallet = account && account.granted > 0 ? await wallets.auditWallet(walk.accountId) : undefined;
+  const wallet = account && account.granted > 0 ? await wallets.auditWallet(walk.accountId) : null;
+  if (wallet === undefined) return leaveOut(state, walk.accountId);
   if (account && wallet && (!wallet.isGrantRight || wallet.lost)) {
     const { granted, used } = account;
     drift.push({ id: walk.accountId, reserved: granted, used, ledgerReserved: wallet.granted - wallet.lost, ledgerUsed: used });

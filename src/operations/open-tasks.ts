@@ -3,6 +3,7 @@
  * task, and counts those that are open.
  */
 
+import { alert } from "../base/log.ts";
 import { deadlineSeconds } from "../catalog/models.ts";
 import { nextBusyAccounts } from "../db/accounts.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
@@ -38,7 +39,14 @@ export async function checkOpenTasks(db: Env["DB"], objects: Objects, now: numbe
   let looked = 0;
   let open = after === "" ? 0 : counted;
   for (const accountId of busy) {
-    const entries = looked < maxLooked ? await objects.unwritten(accountId) : [];
+    // One that does not answer is left to the next round: it must not hide the late tasks of others.
+    const entries =
+      looked < maxLooked
+        ? await objects.unwritten(accountId).catch((error: unknown) => {
+            alert("check", { account: accountId, outcome: "left_out" }, error);
+            return [];
+          })
+        : [];
     const running = entries.filter(({ kind, end }) => !end && kind !== "chat");
     open += running.length;
     const late = running.filter(({ kind, at }) => at + deadlineMs(kind) + graceMs < now);

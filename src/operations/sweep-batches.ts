@@ -1,5 +1,6 @@
 /** Removes what a crash left of batches that never began: their rows, which count for the account's files, and their inputs. */
 
+import { alert } from "../base/log.ts";
 import { hourMs } from "../base/times.ts";
 import { deleteBatch, noteBatchBegun, unbegunBatches } from "../db/batches.ts";
 import type { Objects } from "../rpc/objects.ts";
@@ -15,10 +16,15 @@ export async function sweepBatches(
   now: number,
 ): Promise<void> {
   for (const { accountId, id } of await unbegunBatches(DB, now - beginningMs, maxBatches)) {
-    if (await objects.hasBatch(accountId, id)) await noteBatchBegun(DB, accountId, id);
-    else {
-      await removeUnder(ASSETS, batchPrefix(id));
-      await deleteBatch(DB, accountId, id);
+    try {
+      if (await objects.hasBatch(accountId, id)) await noteBatchBegun(DB, accountId, id);
+      else {
+        await removeUnder(ASSETS, batchPrefix(id));
+        await deleteBatch(DB, accountId, id);
+      }
+    } catch (error) {
+      // The others are not kept waiting; the next run tries this one again.
+      alert("batch", { batch: id, outcome: "not_swept" }, error);
     }
   }
 }

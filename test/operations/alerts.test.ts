@@ -26,6 +26,7 @@ import {
   unique,
   wakeWallet,
 } from "../support/gateway.ts";
+import { failWalletOnce } from "../support/faults.ts";
 import { alertReceiver, readChanges, runOnce, webhookSecret } from "./support.ts";
 
 beforeEach(holdTime);
@@ -210,6 +211,21 @@ test("a check that fails does not change its alerts, and the others run", async 
   await runOnce({ DATABASE_MAX_MB: "big" });
   expect(received.map(({ data }) => data.name)).toEqual(["dead_letters", "setting_wrong"]);
   expect(errors.mock.calls.flat().join()).toContain("the variable DATABASE_MAX_MB must be a whole number");
+});
+
+test("an account whose wallet does not answer hides nothing of the others", async () => {
+  const [silent, late, odd] = [await newAccount(), await newAccount(), await newAccount()];
+  await submit(silent, "/v1/images/generations", image());
+  const id = await submit(late, "/v1/images/generations", image());
+  await env.DB.prepare("UPDATE wallet SET used = used + 1 WHERE id = ?1").bind(odd.keyId).run();
+  later(60);
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  for (const method of ["unwritten", "audit"] as const) failWalletOnce(silent, method, false, 50);
+  const received = alertReceiver();
+  for (let run = 0; run < 3; run++) await runOnce();
+  expect(readChanges(received, "tasks_past_deadline")).toEqual([["alert.began", [id]]]);
+  expect(readChanges(received, "ledger_drift")).toEqual([["alert.began", [odd.keyId]]]);
+  await env.DB.prepare("UPDATE wallet SET used = used - 1 WHERE id = ?1").bind(odd.keyId).run();
 });
 
 test("invalid settings, until they are corrected", async () => {
