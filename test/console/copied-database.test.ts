@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { readWebhook, sealSecrets } from "../../src/db/webhooks.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
-import { Browser } from "./support.ts";
+import { Browser, mailbox } from "./support.ts";
 
 holdTime();
 
@@ -26,9 +26,8 @@ const storedSecrets = async ({ id }: Pick<Account, "id">) =>
   }>())!;
 
 test("API keys, client tokens, webhook secrets, invitations, links to reset a password and session cookies are not in the database", async () => {
-  const sent: { to: string; text: string }[] = [];
-  const MAIL = { send: async (mail: { to: string; text: string }) => void sent.push(mail) } as unknown as SendEmail;
-  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@gateway.example" });
+  const { emails: sent, vars } = mailbox();
+  const browser = new Browser(vars);
   const email = await browser.signUp();
   const link = /token=([^\s&]+)/.exec(sent.find(({ to }) => to === email)!.text)?.[1] ?? "";
   await browser.ask("/console/sign-in", { email, password: "correct horse battery", to: `/console/confirm?token=${link}` });

@@ -3,7 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { bindings } from "../support/faults.ts";
 import { holdTime } from "../support/gateway.ts";
-import { Browser, words } from "./support.ts";
+import { Browser, mailbox, words } from "./support.ts";
 
 holdTime();
 
@@ -119,8 +119,7 @@ test("an invitation that cannot be one is not looked up, and a network asks for 
 
 test("sign-ins above the limit of a network ask D1 for nothing, and a request that has begun is counted once", async () => {
   const VISITS = limitOf(2);
-  const MAIL = { send: async () => ({ messageId: "1" }) } as unknown as SendEmail;
-  const browser = new Browser({ VISITS, MAIL, MAIL_FROM: "gateway@example.com" });
+  const browser = new Browser({ VISITS, ...mailbox().vars });
   // Signs up, and asks better-auth several times.
   await browser.signUp();
   expect((await browser.ask("/console/forgot", { email: "ann@example.com" })).status).toBe(200);

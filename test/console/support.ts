@@ -116,6 +116,21 @@ export async function operator() {
   return made;
 }
 
+export interface Email {
+  from: string;
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** Collects the e-mails that a console with these variables sends. */
+export function mailbox(): { emails: Email[]; vars: { MAIL: SendEmail; MAIL_FROM: string } } {
+  const emails: Email[] = [];
+  const MAIL = { send: async (sent: Email) => (emails.push(sent), { messageId: "1" }) } as unknown as SendEmail;
+  return { emails, vars: { MAIL, MAIL_FROM: "gateway@example.com" } };
+}
+
 /** The ways of the refused sign-ins in the audit log of this user's account, in alphabetical order. */
 export async function refusedSignIns(email: string): Promise<unknown[]> {
   const { results } = await env.DB.prepare(

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { insertAccount } from "../../../src/db/accounts.ts";
 import { openWallet } from "../../../src/db/ledger.ts";
 import { holdTime } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, type Email, mailbox } from "../support.ts";
 
 holdTime();
 
@@ -19,21 +19,6 @@ async function signedIn(email: string, vars: Partial<ConsoleEnv> = {}, headers: 
 }
 
 const isIn = async (browser: Browser) => (await browser.ask("/console/account")).status === 200;
-
-interface Email {
-  from: string;
-  to: string;
-  subject: string;
-  text: string;
-  html: string;
-}
-
-/** Collects the e-mails that are sent. */
-function mailbox(): { emails: Email[]; vars: Partial<ConsoleEnv> } {
-  const emails: Email[] = [];
-  const MAIL = { send: async (sent: Email) => (emails.push(sent), { messageId: "1" }) } as unknown as SendEmail;
-  return { emails, vars: { MAIL, MAIL_FROM: "gateway@example.com" } };
-}
 
 /** The path of the link in an e-mail. */
 const linkIn = (sent: Email | undefined) => new URL(/https:\S+/.exec(sent!.text)![0]);

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { expire } from "../../../src/operations/expire.ts";
 import { holdTime } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, mailbox } from "../support.ts";
 
 holdTime();
 
@@ -58,14 +58,13 @@ test("an address that is not known is refused in the same way", async () => {
 });
 
 test("a user who is refused sets a new password by e-mail, and signs in with it in the same browser", async () => {
-  const texts: string[] = [];
-  const MAIL = { send: async ({ text }: { text: string }) => (texts.push(text), { messageId: "1" }) } as unknown as SendEmail;
+  const { emails, vars } = mailbox();
   const email = await new Browser().signUp();
   await guess(email);
-  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  const browser = new Browser(vars);
   expect((await browser.ask("/console/sign-in", { email, password })).status).toBe(429);
   await browser.ask("/console/forgot", { email });
-  const token = /token=([\w-]+)/.exec(texts[0] ?? "")?.[1] ?? "";
+  const token = /token=([\w-]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";
   const chosen = "another horse battery";
   expect((await browser.ask("/console/reset", { token, password: chosen })).status).toBe(303);
   expect((await browser.ask("/console/sign-in", { email, password: chosen })).status).toBe(303);

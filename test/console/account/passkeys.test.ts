@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { expire } from "../../../src/operations/expire.ts";
-import { Browser, refusedSignIns } from "../support.ts";
+import { Browser, mailbox, refusedSignIns } from "../support.ts";
 
 const origin = "https://gateway.example";
 const isUserPresent = 1;
@@ -151,24 +151,22 @@ test("requests from other origins are refused, and adding a passkey needs a rece
 });
 
 test("a user who verifies an address by e-mail loses passkeys that were added before", async () => {
-  let text = "";
-  const MAIL = { send: async (letter: { text: string }) => (text = letter.text) } as unknown as SendEmail;
+  const { emails, vars } = mailbox();
   const taker = new Browser();
   const email = await taker.signUp();
   const key = new Authenticator();
   expect(await add(taker, key)).toBe(200);
-  const owner = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  const owner = new Browser(vars);
   await owner.ask("/console/forgot", { email });
-  const token = new URL(/https:\S+/.exec(text)![0]).searchParams.get("token")!;
+  const token = new URL(/https:\S+/.exec(emails.at(-1)!.text)![0]).searchParams.get("token")!;
   await owner.ask("/console/reset", { token, password: "another horse battery" });
   expect((await enter(key)).status).toBe(400);
   expect((await taker.ask("/console")).status).toBe(303);
 });
 
 test("a new passkey is told to the user's address by e-mail, a refused one is not", async () => {
-  const emails: { to: string; subject: string; text: string }[] = [];
-  const MAIL = { send: async (sent: (typeof emails)[0]) => (emails.push(sent), { messageId: "1" }) } as unknown as SendEmail;
-  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  const { emails, vars } = mailbox();
+  const browser = new Browser(vars);
   const email = await browser.signUp();
   const token = /token=([\w.%-]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";
   await browser.ask("/console/sign-in", { email, password: "correct horse battery", to: `/console/confirm?token=${token}` });

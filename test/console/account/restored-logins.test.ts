@@ -11,7 +11,7 @@ import { WalletObject } from "../../../src/wallet/object.ts";
 import { asAdmin, call, holdTime, wakeWallet } from "../../support/gateway.ts";
 import { backUp, restore } from "../../operations/backup.ts";
 import { bindings, failOnce } from "../../support/faults.ts";
-import { Browser } from "../support.ts";
+import { Browser, mailbox } from "../support.ts";
 
 holdTime();
 
@@ -22,8 +22,7 @@ const signIn = async (email: string, password: string) => (await new Browser().a
 test.each(["changed", "reset"])(
   "a password that was %s since the backup stays so, a deleted passkey stays deleted, and sessions end",
   async (how) => {
-    const sent: string[] = [];
-    const MAIL = { send: async ({ text }: { text: string }) => void sent.push(text) } as unknown as SendEmail;
+    const { emails, vars } = mailbox();
     const browser = new Browser();
     const email = await browser.signUp(first);
     const account = (await accountByEmail(env.DB, email))!;
@@ -40,9 +39,9 @@ test.each(["changed", "reset"])(
     expect((await browser.ask(`/console/account/passkeys/old-${user}/delete`, {})).status).toBe(303);
     if (how === "changed") await browser.ask("/console/account/password", { old: first, new: second });
     else {
-      await new Browser({ MAIL, MAIL_FROM: "gateway@gateway.example" }).ask("/console/forgot", { email });
-      await vi.waitFor(() => expect(sent).toHaveLength(1));
-      const token = /token=([^\s&]+)/.exec(sent[0] ?? "")?.[1] ?? "";
+      await new Browser(vars).ask("/console/forgot", { email });
+      await vi.waitFor(() => expect(emails).toHaveLength(1));
+      const token = /token=([^\s&]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";
       expect((await browser.ask("/console/reset", { token, password: second })).status).toBe(303);
     }
     expect(await signIn(email, second)).toBe(303);

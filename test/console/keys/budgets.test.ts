@@ -8,7 +8,7 @@ import { findCaller } from "../../../src/db/callers.ts";
 import type { BudgetAlert } from "../../../src/wallet/alerts.ts";
 import worker from "../../../src/worker.ts";
 import { type Account, asAdmin, call, holdTime, submit, unique } from "../../support/gateway.ts";
-import { type Browser, person, secretIn } from "../support.ts";
+import { type Browser, mailbox, person, secretIn } from "../support.ts";
 
 holdTime();
 
@@ -150,9 +150,7 @@ test("a reached budget causes an e-mail to the account's user, in the language o
   const { browser, email, id } = await person();
   const page = await (await browser.ask("/console/keys", { name: "Stapel", quota: "", budget: "" })).text();
   const { keyId } = (await findCaller(env, secretIn(page)))!;
-  const sent: { to: string; from: string; subject: string; text: string }[] = [];
-  const MAIL = { send: async (one: (typeof sent)[0]) => (sent.push(one), { messageId: "1" }) } as unknown as SendEmail;
-  const vars = { MAIL, MAIL_FROM: "gateway@example.com" };
+  const { emails: sent, vars } = mailbox();
   const data = { percent: 80 as const, amount: 5, window: "day" as const, spent: 4.02, ends_at: Date.UTC(2027, 0, 2) / 1000 };
   const reached = { id: "evt_budget_1", accountId: id, keyId, at: Date.now(), data };
   expect(await mail(reached, vars)).toBe("ack");

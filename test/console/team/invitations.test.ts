@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { insertAccount, invite } from "../../../src/db/accounts.ts";
 import { byTest } from "../../support/actor.ts";
 import { openWallet } from "../../../src/db/ledger.ts";
-import { Browser } from "../support.ts";
+import { Browser, mailbox } from "../support.ts";
 
 const password = "correct horse battery";
 const byInvitation = { SIGNUP: "invite" };
@@ -38,8 +38,7 @@ test("an invited user joins the account once, only with the invited e-mail addre
 });
 
 test("where e-mail is sent, an operator's invitation still opens the account at once, and not for who had signed up with the address", async () => {
-  const MAIL = { send: async () => ({ messageId: "1" }) } as unknown as SendEmail;
-  const vars = { MAIL, MAIL_FROM: "gateway@example.com" };
+  const { vars } = mailbox();
   const [first, second] = [await invited(), await invited()];
   const browser = new Browser({ ...vars, ...byInvitation });
   const form = { name: "Ann", email: first.email, password, invitation: first.token };
@@ -54,12 +53,12 @@ test("where e-mail is sent, an operator's invitation still opens the account at 
 });
 
 test("a user who signs up again by an operator's invitation joins with one session", async () => {
-  const MAIL = { send: async () => ({ messageId: "1" }) } as unknown as SendEmail;
+  const { vars } = mailbox();
   const { email, token } = await invited();
   await new Browser().ask("/console/sign-up", { name: "Ann", email, password });
   await env.DB.prepare("UPDATE auth_user SET emailVerified = 1 WHERE email = ?1").bind(email).run();
   await env.DB.prepare("DELETE FROM auth_session WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)").bind(email).run();
-  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com", ...byInvitation });
+  const browser = new Browser({ ...vars, ...byInvitation });
   expect((await browser.ask("/console/sign-up", { name: "Ann", email, password, invitation: token })).status).toBe(303);
   expect(await browser.read("/console")).toContain("$1,000.00");
   const sessions = "SELECT count(*) AS n FROM auth_session WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)";

@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { toBatchObjectId } from "../../../src/base/ids.ts";
 import { asAdmin, call, holdTime, unique } from "../../support/gateway.ts";
-import { Browser } from "../support.ts";
+import { Browser, mailbox } from "../support.ts";
 
 holdTime();
 
@@ -91,9 +91,8 @@ test("who signs up by an invitation that was replaced is told so, and opens no a
 
 test("the mail of an invitation has its link, in the language of who invites; without mail the page has it", async () => {
   const owner = await newUser();
-  const sent: { to: string; subject: string; text: string; html: string }[] = [];
-  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
-  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  const { emails: sent, vars } = mailbox();
+  const browser = new Browser(vars);
   expect((await browser.ask("/console/sign-in", { email: owner.email, password })).status).toBe(303);
   const subjects: Record<string, string> = {};
   for (const language of ["en", "zh", "ko", "ja"]) {
@@ -111,9 +110,8 @@ test("the mail of an invitation has its link, in the language of who invites; wi
 
 test("who signs up by a join link joins after the address is confirmed, where e-mail is sent", async () => {
   const owner = await newUser();
-  const sent: { to: string; text: string }[] = [];
-  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
-  const vars = { MAIL, MAIL_FROM: "gateway@example.com", SIGNUP: "invite" };
+  const { emails: sent, vars: mail } = mailbox();
+  const vars = { ...mail, SIGNUP: "invite" };
   const form = { link: "For all", role: "member", people: "5", days: "5" };
   const invitation = tokenIn(await (await owner.browser.ask("/console/members/link", form)).text());
   const email = `${unique()}@example.com`;
@@ -144,9 +142,8 @@ test("who signs up by a join link joins after the address is confirmed, where e-
 
 test("who signs up by a join link and loses its e-mail sets a password by another one, and joins by the link", async () => {
   const owner = await newUser();
-  const sent: { text: string }[] = [];
-  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
-  const guest = new Browser({ MAIL, MAIL_FROM: "gateway@example.com", SIGNUP: "invite" });
+  const { emails: sent, vars } = mailbox();
+  const guest = new Browser({ ...vars, SIGNUP: "invite" });
   const form = { link: "For all", role: "member", people: "5", days: "5" };
   const invitation = tokenIn(await (await owner.browser.ask("/console/members/link", form)).text());
   const email = `${unique()}@example.com`;
@@ -163,9 +160,8 @@ test("who signs up by a join link and loses its e-mail sets a password by anothe
 
 test("a name with line breaks makes no paragraph and no link of its own in the mail of an invitation, and mails are limited", async () => {
   const owner = await newUser();
-  const sent: { to: string; subject: string; text: string; html: string }[] = [];
-  const MAIL = { send: async (mail: (typeof sent)[0]) => (sent.push(mail), { messageId: "1" }) } as unknown as SendEmail;
-  const browser = new Browser({ MAIL, MAIL_FROM: "gateway@example.com" });
+  const { emails: sent, vars } = mailbox();
+  const browser = new Browser(vars);
   expect((await browser.ask("/console/sign-in", { email: owner.email, password })).status).toBe(303);
   const name = "Acme\r\n\r\nhttps://evil.example/\n\nBcc: all@example.com";
   expect((await browser.ask("/console/members/name", { "account-name": name })).status).toBe(303);
