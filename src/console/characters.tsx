@@ -9,7 +9,7 @@ import { askGateway } from "./gateway.ts";
 import { withQuery } from "./list-address.ts";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
-import { Icon } from "./parts/icon.tsx";
+import { IconLink } from "./parts/icon-button.tsx";
 import { DateTime } from "./parts/date-time.tsx";
 import { Empty } from "./parts/empty.tsx";
 import { Problem } from "./parts/note.tsx";
@@ -52,10 +52,7 @@ async function list(c: ConsoleContext) {
       lead: t("characters_hint"),
       toast: c.req.query("deleted") === "yes" ? t("character_deleted") : undefined,
       actions: maker && (
-        <a class="btn primary" href={`/console/playground?model=${encodeURIComponent(maker.id)}`}>
-          <Icon name="plus" />
-          {t("new")}
-        </a>
+        <IconLink class="btn primary" href={`/console/playground?model=${encodeURIComponent(maker.id)}`} icon="plus" text={t("new")} />
       ),
     },
   );

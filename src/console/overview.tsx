@@ -13,7 +13,7 @@ import { readFirstCall } from "./keys/first-call.tsx";
 import { makeFirst } from "./overview/first-image.tsx";
 import { readAccountKeys } from "./keys/account-keys.ts";
 import { Filled } from "./parts/filled.tsx";
-import { Icon } from "./parts/icon.tsx";
+import { IconLink } from "./parts/icon-button.tsx";
 import { OutOfBalance } from "./parts/out-of-balance.tsx";
 import { Money } from "./parts/money.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
@@ -102,12 +102,7 @@ async function overviewPage(c: ConsoleContext) {
     </>,
     200,
     {
-      actions: (
-        <a class="btn primary hide-s" href="/console/playground">
-          <Icon name="plus" />
-          {t("new")}
-        </a>
-      ),
+      actions: <IconLink class="btn primary hide-s" href="/console/playground" icon="plus" text={t("new")} />,
     },
   );
 }

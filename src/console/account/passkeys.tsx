@@ -10,7 +10,7 @@ import { authSettings, cookies, signedIn, nothingHere } from "../frame.tsx";
 import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { hashedPath } from "../static-files.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
@@ -23,10 +23,7 @@ const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 /** The button to sign in with a passkey; shown if the browser supports it. */
 export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined }) => (
   <div class="stack tight" data-passkey="sign-in" data-failed={t("passkey_failed")} data-to={to} hidden>
-    <button type="button" class="btn full">
-      <Icon name="finger" />
-      {t("sign_in_passkey")}
-    </button>
+    <IconButton type="button" class="btn full" icon="finger" text={t("sign_in_passkey")} />
     <p class="err" role="alert" hidden />
     <Script />
   </div>

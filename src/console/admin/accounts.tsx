@@ -8,7 +8,7 @@ import { readBalance } from "../ledger.ts";
 import { parseQuota } from "../amounts.ts";
 import { readForm } from "../forms.ts";
 import { firstRows, withQuery } from "../list-address.ts";
-import { TextField } from "../parts/field.tsx";
+import { CheckField, TextField } from "../parts/field.tsx";
 import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
@@ -90,10 +90,7 @@ async function list(c: ConsoleContext, refused?: Refused) {
               inputmode="decimal"
               value={refused?.quota ?? "0"}
             />
-            <label class="check">
-              <input type="checkbox" name="unlimited" value="yes" checked={refused?.isUnlimited} />
-              {t("no_limit")}
-            </label>
+            <CheckField name="unlimited" value="yes" checked={refused?.isUnlimited} text={t("no_limit")} />
             <p>
               <button class="btn primary">{t("admin_open_account")}</button>
             </p>

@@ -8,7 +8,7 @@ import { percentText } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Money } from "../parts/money.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
 import { askAsOperator } from "../gateway.ts";
@@ -140,10 +140,13 @@ async function show(c: ConsoleContext) {
       ? {}
       : {
           actions: (
-            <a class="btn" href={`${path}/margins.csv?by=${group}&days=${days}`} aria-label={t("admin_margin_csv")}>
-              <Icon name="down" />
-              CSV
-            </a>
+            <IconLink
+              class="btn"
+              href={`${path}/margins.csv?by=${group}&days=${days}`}
+              aria-label={t("admin_margin_csv")}
+              icon="down"
+              text="CSV"
+            />
           ),
         },
   );

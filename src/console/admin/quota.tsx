@@ -3,7 +3,7 @@
 import type { QuotaChange } from "../../db/quota-changes.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
-import { TextField } from "../parts/field.tsx";
+import { CheckField, TextField } from "../parts/field.tsx";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
 import { DataTable } from "../parts/table.tsx";
@@ -33,18 +33,9 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
       <fieldset class="field">
         <legend>{t("admin_how")}</legend>
         <div>
-          <label class="check">
-            <input type="radio" name="how" value="add" checked={!typed || typed.how === "add"} />
-            {t("admin_add")}
-          </label>
-          <label class="check">
-            <input type="radio" name="how" value="set" checked={typed?.how === "set"} />
-            {t("admin_set")}
-          </label>
-          <label class="check">
-            <input type="radio" name="how" value="unlimited" checked={typed?.how === "unlimited"} />
-            {t("no_limit")}
-          </label>
+          <CheckField type="radio" name="how" value="add" checked={!typed || typed.how === "add"} text={t("admin_add")} />
+          <CheckField type="radio" name="how" value="set" checked={typed?.how === "set"} text={t("admin_set")} />
+          <CheckField type="radio" name="how" value="unlimited" checked={typed?.how === "unlimited"} text={t("no_limit")} />
         </div>
       </fieldset>
       <TextField

@@ -10,6 +10,7 @@ import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -142,10 +143,7 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
             </form>
           )}
           {sum("repeatable") > 0 && (
-            <a class="btn ghost sm" href={`${path}/failed.jsonl${query}`} download>
-              <Icon name="down" />
-              {t("batch_lines_file")}
-            </a>
+            <IconLink class="btn ghost sm" href={`${path}/failed.jsonl${query}`} download icon="down" text={t("batch_lines_file")} />
           )}
         </span>
       </SectionHead>
@@ -215,10 +213,7 @@ const Deliveries = ({ batch }: { batch: Batch }) => {
       <SectionHead title={t("delivery")}>
         {pending + failed > 0 && (
           <form method="post" action={`/console/batches/${id}/delivery`} class="push">
-            <button class="btn sm">
-              <Icon name="again" />
-              {t(failed > 0 ? "delivery_again" : "delivery_now")}
-            </button>
+            <IconButton class="btn sm" icon="again" text={t(failed > 0 ? "delivery_again" : "delivery_now")} />
           </form>
         )}
       </SectionHead>
@@ -306,9 +301,7 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
         : live(code === undefined ? path : `${path}?code=${encodeURIComponent(code)}`, "batch", isDelivering ? "every 5s" : "every 3s"))}
     >
       <div class="head titled">
-        <a class="btn ghost icon sm" href="/console/batches" aria-label={t("batch_back")}>
-          <Icon name="left" />
-        </a>
+        <IconLink class="btn ghost icon sm" href="/console/batches" aria-label={t("batch_back")} icon="left" />
         <h1 class="clip">{name}</h1>
         <span role="status">
           <BatchPill batch={batch} />
@@ -326,12 +319,7 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
               <span>{t("batch_zip")}</span>
             </a>
           )}
-          {!hasEnded(batch) && (
-            <a class="btn danger" href={`${path}/cancel`}>
-              <Icon name="stop" />
-              {t("cancel")}
-            </a>
-          )}
+          {!hasEnded(batch) && <IconLink class="btn danger" href={`${path}/cancel`} icon="stop" text={t("cancel")} />}
         </span>
       </div>
       <Problem text={refusal?.text} />

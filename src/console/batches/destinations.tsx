@@ -12,7 +12,7 @@ import { BucketAnswer } from "../parts/delivery.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Fold, FoldLink } from "../parts/fold.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
@@ -190,10 +190,7 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
       <section>
         {list.length === 0 ? (
           <Empty icon="upload" title={t("destinations_none")} text={t("destinations_none_hint")}>
-            <a class="btn" href="/docs/delivery">
-              <Icon name="book" />
-              {t("docs")}
-            </a>
+            <IconLink class="btn" href="/docs/delivery" icon="book" text={t("docs")} />
           </Empty>
         ) : (
           <Rows list={list} />

@@ -14,6 +14,7 @@ import { Empty } from "../parts/empty.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { sizeText, typeName } from "../parts/file-text.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -117,10 +118,7 @@ const Upload = () => {
         options={lifetimes.map((seconds) => ({ value: String(seconds), text: t(`file_kept_${seconds}`) }))}
         value="86400"
       />
-      <button class="btn primary">
-        <Icon name="upload" />
-        {t("file_upload_do")}
-      </button>
+      <IconButton class="btn primary" icon="upload" text={t("file_upload_do")} />
     </form>
   );
 };
@@ -144,10 +142,7 @@ async function filesPage(c: ConsoleContext, refusal?: Refusal) {
       <section>
         {rows.length === 0 ? (
           <Empty icon="file" title={t("files_none")} text={t("files_none_hint")}>
-            <a class="btn" href="/docs/files">
-              <Icon name="book" />
-              {t("docs")}
-            </a>
+            <IconLink class="btn" href="/docs/files" icon="book" text={t("docs")} />
           </Empty>
         ) : (
           <FileTable files={rows} />

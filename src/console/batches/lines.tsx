@@ -10,6 +10,7 @@ import { useAround } from "../parts/context.ts";
 import { DeliveryPill } from "../parts/delivery.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { StatusPill } from "../parts/status.tsx";
@@ -165,10 +166,7 @@ export async function linesPage(c: ConsoleContext, id: string) {
     batchName(batch),
     <>
       <p class="row">
-        <a class="btn sm" href={path}>
-          <Icon name="left" />
-          {t("batch")}
-        </a>
+        <IconLink class="btn sm" href={path} icon="left" text={t("batch")} />
         <span class="chips push" role="group" aria-label={t("status")}>
           {chip(undefined, t("any_kind"))}
           {chip("completed", t("completed"))}

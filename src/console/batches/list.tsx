@@ -8,7 +8,7 @@ import { withQuery } from "../list-address.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -99,14 +99,8 @@ const None = () => {
   const { t } = useAround();
   return (
     <Empty icon="layers" title={t("batches_none")} text={t("batches_none_hint")}>
-      <a class="btn primary" href={`${path}/new`}>
-        <Icon name="plus" />
-        {t("batch_new")}
-      </a>
-      <a class="btn" href="/docs/batches">
-        <Icon name="book" />
-        {t("docs")}
-      </a>
+      <IconLink class="btn primary" href={`${path}/new`} icon="plus" text={t("batch_new")} />
+      <IconLink class="btn" href="/docs/batches" icon="book" text={t("docs")} />
     </Empty>
   );
 };
@@ -141,12 +135,7 @@ export async function listBatches(c: ConsoleContext) {
     200,
     {
       lead: t("batches_lead"),
-      actions: data.length > 0 && (
-        <a class="btn primary" href={`${path}/new`}>
-          <Icon name="plus" />
-          {t("batch_new")}
-        </a>
-      ),
+      actions: data.length > 0 && <IconLink class="btn primary" href={`${path}/new`} icon="plus" text={t("batch_new")} />,
     },
   );
 }

@@ -8,7 +8,7 @@ import { page } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { useAround } from "../parts/context.ts";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
@@ -42,10 +42,12 @@ const Ways = ({ from }: { from: "file" | "text" }) => {
   return (
     <nav class="seg" aria-label={t("batch_from")}>
       {(["file", "text"] as const).map((one) => (
-        <a href={one === "file" ? `${path}/new` : `${path}/new?from=text`} aria-current={one === from ? "true" : undefined}>
-          <Icon name={one === "file" ? "file" : "list"} />
-          {t(`batch_from_${one}`)}
-        </a>
+        <IconLink
+          href={one === "file" ? `${path}/new` : `${path}/new?from=text`}
+          aria-current={one === from ? "true" : undefined}
+          icon={one === "file" ? "file" : "list"}
+          text={t(`batch_from_${one}`)}
+        />
       ))}
     </nav>
   );

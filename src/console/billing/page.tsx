@@ -10,7 +10,7 @@ import { isAtLeast } from "../access.ts";
 import { actor, nothingHere, page, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { formatAmount, parseQuota } from "../amounts.ts";
@@ -170,10 +170,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
         mayPay(c) && {
           actions: (
             <form method="post" action={`${path}/portal`}>
-              <button class="btn">
-                <Icon name="out" />
-                {t("billing_portal")}
-              </button>
+              <IconButton class="btn" icon="out" text={t("billing_portal")} />
             </form>
           ),
         }),

@@ -5,6 +5,7 @@ import type { ConversationRow } from "../../db/conversations.ts";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Note } from "../parts/note.tsx";
 import type { Choice } from "../playground/choices.ts";
@@ -42,10 +43,7 @@ const List = ({ room: { list, open, now } }: { room: Room }) => {
   const { t } = useAround();
   return (
     <nav id="rooms-list" popover="auto" aria-label={t("chat_list")}>
-      <a class="btn sm" href="/console/chat">
-        <Icon name="plus" />
-        {t("new_chat")}
-      </a>
+      <IconLink class="btn sm" href="/console/chat" icon="plus" text={t("new_chat")} />
       {list.length === 0 && <p class="meta">{t("chat_none")}</p>}
       {[...Map.groupBy(list, ({ at }) => toDay(at, now))].map(([day, rooms]) => (
         <>
@@ -86,24 +84,28 @@ const Models = ({ room: { models, choices } }: { room: Room }) => {
             ))}
           </select>
           {models.length > 1 && (
-            <button
+            <IconButton
               class="btn ghost icon sm"
               form="say"
               name="do"
               value={`drop-${at}`}
               formnovalidate
               aria-label={t("chat_remove", { model })}
-            >
-              <Icon name="x" />
-            </button>
+              icon="x"
+            />
           )}
         </span>
       ))}
       {models.length < Math.min(maxModels, choices.length) && (
-        <button class="btn ghost sm" form="say" name="do" value="add" formnovalidate>
-          <Icon name="plus" />
-          {t(models.length > 1 ? "add_model" : "chat_side_by_side")}
-        </button>
+        <IconButton
+          class="btn ghost sm"
+          form="say"
+          name="do"
+          value="add"
+          formnovalidate
+          icon="plus"
+          text={t(models.length > 1 ? "add_model" : "chat_side_by_side")}
+        />
       )}
     </>
   );
@@ -114,26 +116,21 @@ const Head = ({ room }: { room: Room }) => {
   const { open } = room;
   return (
     <header>
-      <button class="btn ghost icon sm list-button" type="button" popovertarget="rooms-list" aria-label={t("chat_list")}>
-        <Icon name="list" />
-      </button>
+      <IconButton class="btn ghost icon sm list-button" type="button" popovertarget="rooms-list" aria-label={t("chat_list")} icon="list" />
       <h2 class="clip">{open?.title ?? t("new_chat")}</h2>
       <span class="push row">
         <Models room={room} />
         {open && (
           <>
-            <a
+            <IconLink
               class="btn ghost icon sm"
               href={`${roomPath(open.id)}/export`}
               download
               aria-label={t("chat_export")}
               title={t("chat_export")}
-            >
-              <Icon name="down" />
-            </a>
-            <button class="btn ghost icon sm" type="button" popovertarget="room-menu" aria-label={t("chat_more")}>
-              <Icon name="more" />
-            </button>
+              icon="down"
+            />
+            <IconButton class="btn ghost icon sm" type="button" popovertarget="room-menu" aria-label={t("chat_more")} icon="more" />
             <div class="menu room-menu" id="room-menu" popover="auto">
               <form class="stack tight" method="post" action={`${roomPath(open.id)}/title`}>
                 <label for="f-title">{t("chat_title")}</label>
@@ -270,10 +267,16 @@ const Turns = ({ room }: { room: Room }) => {
           </div>
           {turn === turns.length - 1 && !isAnswering && (
             <p class="row">
-              <button class="btn ghost sm" form="say" name="do" value="again" formnovalidate data-send>
-                <Icon name="again" />
-                {t("ask_again")}
-              </button>
+              <IconButton
+                class="btn ghost sm"
+                form="say"
+                name="do"
+                value="again"
+                formnovalidate
+                data-send
+                icon="again"
+                text={t("ask_again")}
+              />
             </p>
           )}
         </li>
@@ -311,10 +314,7 @@ const Composer = ({ room }: { room: Room }) => {
         <div class="row">
           <span class="meta num">{amount !== null && t("chat_at_most", { price: roundedAmount(language, unit, amount) })}</span>
           {isAnswering ? (
-            <button class="btn sm push" type="button" id="stop">
-              <Icon name="stop" />
-              {t("stop")}
-            </button>
+            <IconButton class="btn sm push" type="button" id="stop" icon="stop" text={t("stop")} />
           ) : (
             <button class="btn primary sm push" name="do" value="send" id="send" data-send>
               {t("send")}

@@ -17,6 +17,7 @@ import type { FieldProblem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { Facts } from "../parts/table.tsx";
 import { dayMs, hourMs } from "../../base/times.ts";
+import { CheckField } from "../parts/field.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: hourMs, day: dayMs, week: 7 * dayMs } as const;
@@ -84,10 +85,7 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
         <legend>{t("overlap", { prefix: `${key.prefix}…` })}</legend>
         <div>
           {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
-            <label class="check">
-              <input type="radio" name="overlap" value={overlap} checked={overlap === "day"} />
-              {t(`overlap_${overlap}`)}
-            </label>
+            <CheckField type="radio" name="overlap" value={overlap} checked={overlap === "day"} text={t(`overlap_${overlap}`)} />
           ))}
         </div>
       </fieldset>

@@ -7,7 +7,7 @@ import { isScripted, page, part } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
@@ -77,10 +77,7 @@ export const FirstCall = ({
         hx-config="timeout:90000"
         hx-indicator="#send"
       >
-        <button class="btn primary" id="send">
-          <Icon name="bolt" />
-          {t("key_send", { price })}
-        </button>
+        <IconButton class="btn primary" id="send" icon="bolt" text={t("key_send", { price })} />
       </form>
       <div id="sent" aria-live="polite" />
     </section>

@@ -4,7 +4,7 @@ import { isPriced } from "../../catalog/catalog.ts";
 import type { ConsoleContext } from "../context.ts";
 import { workKinds } from "../../base/words.ts";
 import type { KeyScope } from "../../db/callers.ts";
-import { TextField } from "../parts/field.tsx";
+import { CheckField, TextField } from "../parts/field.tsx";
 
 interface Choice {
   name: string;
@@ -40,10 +40,7 @@ const Boxes = ({
     )}
     <div class="boxes" id={`boxes-${id}`}>
       {choices.map(({ name, value, text }) => (
-        <label class="check">
-          <input type="checkbox" name={name} checked={chosen.includes(value)} />
-          {text}
-        </label>
+        <CheckField name={name} checked={chosen.includes(value)} text={text} />
       ))}
     </div>
   </fieldset>

@@ -6,7 +6,7 @@ import { readRequests } from "../../db/requests.ts";
 import { nothingHere, page } from "../frame.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats } from "../parts/table.tsx";
 import { hasTask, isOfTask, readCosts } from "./costs.ts";
@@ -34,9 +34,7 @@ export async function entryPage(c: ConsoleContext) {
     `${method} ${place}`,
     <div class="page">
       <div class="head titled">
-        <a class="btn ghost icon sm" href="/console/logs" aria-label={t("logs_back")}>
-          <Icon name="left" />
-        </a>
+        <IconLink class="btn ghost icon sm" href="/console/logs" aria-label={t("logs_back")} icon="left" />
         <h1 class="clip">
           {method} {place}
         </h1>

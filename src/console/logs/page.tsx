@@ -11,6 +11,7 @@ import { placeText, readPlace, withQuery } from "../list-address.ts";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
 import { live } from "../tasks/live.ts";
 import { dateText } from "../parts/date-time.tsx";
@@ -173,10 +174,13 @@ const Live = ({ asked }: { asked: Asked }) => {
   const { t } = useAround();
   const isOn = asked.live === "on";
   return (
-    <a class="chip" href={pathWith({ ...asked, live: isOn ? undefined : "on" })} aria-current={isOn ? "true" : undefined}>
-      <Icon name={isOn ? "stop" : "bolt"} />
-      {t(isOn ? "logs_live_stop" : "logs_live")}
-    </a>
+    <IconLink
+      class="chip"
+      href={pathWith({ ...asked, live: isOn ? undefined : "on" })}
+      aria-current={isOn ? "true" : undefined}
+      icon={isOn ? "stop" : "bolt"}
+      text={t(isOn ? "logs_live_stop" : "logs_live")}
+    />
   );
 };
 
@@ -311,10 +315,7 @@ async function logsPage(c: ConsoleContext) {
             first={after && pathWith(kept)}
             next={last && pathWith({ ...kept, after: placeText({ at: last.at, id: last.request }) })}
           >
-            <a class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download>
-              <Icon name="down" />
-              CSV
-            </a>
+            <IconLink class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download icon="down" text="CSV" />
           </Pager>
         )}
       </section>

@@ -8,7 +8,7 @@ import { readForm } from "../forms.ts";
 import { isScripted, page, part } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import { type FirstCallFacts, firstBody, Sent } from "../keys/first-call.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Note } from "../parts/note.tsx";
 import { FrameBalance } from "../playground/page.tsx";
@@ -56,10 +56,7 @@ export const FirstImage = ({ c, price, time, prompt }: FirstImageProps) => {
               </a>
             ))}
           </div>
-          <button class="btn primary full" id="first-run">
-            <Icon name="wand" />
-            {t("run_for", { price })}
-          </button>
+          <IconButton class="btn primary full" id="first-run" icon="wand" text={t("run_for", { price })} />
         </form>
       </div>
       <div id="first-made" aria-live="polite">

@@ -1,24 +1,23 @@
 /** The copy button, alone or behind an id; shown only with script. */
 
 import { useAround } from "./context.ts";
-import { Icon } from "./icon.tsx";
+import { IconButton } from "./icon-button.tsx";
 import { cutId } from "./ids.ts";
 
 /** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` the label is only for screen readers. `text` replaces the word "copy". */
 export const Copy = ({ of, label, text, isIcon = false }: { of: string; label?: string; text?: string; isIcon?: boolean }) => {
   const { t } = useAround();
   return (
-    <button
+    <IconButton
       type="button"
       class={isIcon ? "btn ghost icon sm" : "btn sm"}
       hidden
       data-copy={of}
       data-copied={t("copied")}
       aria-label={label}
-    >
-      <Icon name="copy" />
-      {!isIcon && (text ?? t("copy"))}
-    </button>
+      icon="copy"
+      text={!isIcon && (text ?? t("copy"))}
+    />
   );
 };
 

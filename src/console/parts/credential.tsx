@@ -7,7 +7,7 @@ import { taskImages, taskVideo } from "../answers.ts";
 import { useAround } from "./context.ts";
 import { hashedPath } from "../static-files.ts";
 import { ClockTime } from "./date-time.tsx";
-import { Icon } from "./icon.tsx";
+import { IconButton, IconLink } from "./icon-button.tsx";
 
 type Credentials = "maker" | "gateway" | "none";
 
@@ -37,10 +37,7 @@ export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
   const digest = asset && hexDigest(asset.digest);
   return (
     <>
-      <button class="cred on" type="button" popovertarget={id}>
-        <Icon name="seal" />
-        {t(`credential_${of}`)}
-      </button>
+      <IconButton class="cred on" type="button" popovertarget={id} icon="seal" text={t(`credential_${of}`)} />
       <div class="popcard" id={id} popover="auto" role="dialog" aria-label={t(`credential_${of}`)} data-file={url}>
         <h2>{t(`credential_${of}_title`)}</h2>
         <p class="muted t13">{t(`credential_${of}_text`)}</p>
@@ -75,14 +72,8 @@ export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
           )}
         </dl>
         <p class="row gap0">
-          <a class="btn sm" href="/verify">
-            <Icon name="seal" />
-            {t("credential_check")}
-          </a>
-          <a class="btn ghost sm" href="/docs/marks">
-            <Icon name="book" />
-            {t("credential_docs")}
-          </a>
+          <IconLink class="btn sm" href="/verify" icon="seal" text={t("credential_check")} />
+          <IconLink class="btn ghost sm" href="/docs/marks" icon="book" text={t("credential_docs")} />
         </p>
       </div>
     </>

@@ -1,6 +1,6 @@
 /** Form fields: label above, hint and error below, linked to the control. */
 
-import type { Child } from "hono/jsx";
+import type { Child, JSX } from "hono/jsx";
 import { maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
@@ -112,6 +112,14 @@ export const SelectField = ({ name, label, opt, hint, error, beside, id = `f-${n
       ))}
     </select>
   </Field>
+);
+
+/** A box to check, or one of several to choose, with its label. */
+export const CheckField = ({ text, type = "checkbox", ...rest }: JSX.IntrinsicElements["input"] & { text: Child }) => (
+  <label class="check">
+    <input type={type} {...rest} />
+    {text}
+  </label>
 );
 
 /** The field for a new password. */

@@ -4,7 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { page, part } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Note } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
@@ -43,10 +43,12 @@ export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }
   const { t } = useAround();
   return (
     <div class="row end" id="state" {...(isSwapped && { "hx-swap-oob": "true" })}>
-      <a class="btn ghost sm" href={`/console/playground?model=${encodeURIComponent(view.choice.id)}`}>
-        <Icon name="plus" />
-        {t("new_chat")}
-      </a>
+      <IconLink
+        class="btn ghost sm"
+        href={`/console/playground?model=${encodeURIComponent(view.choice.id)}`}
+        icon="plus"
+        text={t("new_chat")}
+      />
     </div>
   );
 };

@@ -8,6 +8,7 @@ import type { Translate } from "../messages.ts";
 import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
 import { type Choice, groups } from "./choices.ts";
 
@@ -82,17 +83,16 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
         {tabs
           .filter((kind) => kind !== "file" || choices.some(({ action }) => action === kind))
           .map((kind) => (
-            <button
+            <IconButton
               name="kind"
               value={kind}
               formnovalidate
               aria-current={toTab(choice.action) === kind ? "true" : undefined}
               {...choosing}
               hx-vals={JSON.stringify({ do: "choose", kind })}
-            >
-              <Icon name={kindIcons[kind]} />
-              {t(`model_group_${kind}`)}
-            </button>
+              icon={kindIcons[kind]}
+              text={t(`model_group_${kind}`)}
+            />
           ))}
       </div>
       <div class="field">

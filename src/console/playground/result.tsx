@@ -3,7 +3,7 @@
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { Money } from "../parts/money.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
@@ -38,10 +38,7 @@ const Cancel = ({ tasks }: { tasks: TaskData[] }) => {
   const { t } = useAround();
   return (
     <form method="post" action={`${runsPath(tasks)}/cancel`} hx-post={`${runsPath(tasks)}/cancel`} hx-target="#result" hx-swap="outerHTML">
-      <button class="btn ghost sm">
-        <Icon name="stop" />
-        {t("cancel")}
-      </button>
+      <IconButton class="btn ghost sm" icon="stop" text={t("cancel")} />
     </form>
   );
 };
@@ -85,16 +82,10 @@ const Foot = ({ task }: { task: TaskData }) => {
         {t("open_task")}
       </a>
       {taskImages(task).length > 1 && !isGone(task) && (
-        <a class="btn ghost" href={`/console/tasks/${task.id}/download`} download>
-          <Icon name="down" />
-          {t("download_all")}
-        </a>
+        <IconLink class="btn ghost" href={`/console/tasks/${task.id}/download`} download icon="down" text={t("download_all")} />
       )}
       {video && !isGone(task) && (
-        <a class="btn ghost" href={video.url[0]} download={`${task.id}.mp4`}>
-          <Icon name="down" />
-          {t("download")}
-        </a>
+        <IconLink class="btn ghost" href={video.url[0]} download={`${task.id}.mp4`} icon="down" text={t("download")} />
       )}
       {task.expires_at !== undefined && !isGone(task) && (
         <span class="meta push">

@@ -6,7 +6,7 @@ import { isScripted, nothingHere, part } from "../frame.tsx";
 import { taskImages, taskPrompt, type TaskData } from "../answers.ts";
 import { askGateway } from "../gateway.ts";
 import { Coloured } from "../parts/code.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { isGone, isOpen, listTasks } from "../tasks/answers.ts";
 import { maxImageBytes } from "./images.ts";
 import { Balance } from "./page.tsx";
@@ -104,9 +104,14 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
     <>
       <header class="row">
         <h2>{t("from_gallery")}</h2>
-        <button class="btn ghost icon sm push" type="button" popovertarget="pictures" popovertargetaction="hide" aria-label={t("close")}>
-          <Icon name="x" />
-        </button>
+        <IconButton
+          class="btn ghost icon sm push"
+          type="button"
+          popovertarget="pictures"
+          popovertargetaction="hide"
+          aria-label={t("close")}
+          icon="x"
+        />
       </header>
       {images.length === 0 && files.length === 0 && <p class="muted">{t("no_images_yet")}</p>}
       <Picks title={t("tasks")} picks={images} />

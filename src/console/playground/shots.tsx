@@ -4,6 +4,7 @@ import { percentText, roundedAmount } from "../amounts.ts";
 import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { shownStatus } from "../parts/status.tsx";
 import { isGone, isOpen, saysFree } from "../tasks/answers.ts";
 import { ratioClass } from "./shape.tsx";
@@ -45,10 +46,8 @@ const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
   );
 };
 
-const IconLink = ({ icon, label, ...attributes }: { icon: string; label: string; [name: string]: unknown }) => (
-  <a class="btn icon sm" aria-label={label} title={label} {...attributes}>
-    <Icon name={icon} />
-  </a>
+const Act = ({ label, ...attributes }: { icon: string; label: string; [name: string]: unknown }) => (
+  <IconLink class="btn icon sm" aria-label={label} title={label} {...attributes} />
 );
 
 const Images = ({ task }: { task: TaskData }) => {
@@ -66,19 +65,19 @@ const Images = ({ task }: { task: TaskData }) => {
               <img src={url} alt={name} />
             </a>
             <div class="acts">
-              <IconLink
+              <Act
                 icon="down"
                 label={`${t("download")}: ${name}`}
                 href={url}
                 download={images.length > 1 ? `${task.id}-${at + 1}${ending(url)}` : `${task.id}${ending(url)}`}
               />
-              <IconLink
+              <Act
                 icon="image"
                 label={`${t("use_as_input")}: ${name}`}
                 href={`/console/playground?model=${encodeURIComponent(task.model)}&pictures.0.task=${from}`}
                 data-use={from}
               />
-              <IconLink
+              <Act
                 icon="film"
                 label={`${t("make_video")}: ${name}`}
                 href={`/console/playground?${new URLSearchParams({ model: videoModel, prompt, "pictures.0.task": from })}`}

@@ -4,6 +4,7 @@ import { fileDigest } from "../../base/file-id.ts";
 import { valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { picturesIn } from "./body.ts";
 import type { Field, Typed } from "./fields.ts";
 import { pictureTypes } from "./image-file.ts";
@@ -64,9 +65,7 @@ const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
       <input type="hidden" name={`pictures.${at}.url`} value={url} />
       <input type="hidden" name={`pictures.${at}.task`} value={task} />
       {roles.length > 0 && <Role roles={roles} at={at} role={role} />}
-      <button class="btn icon" type="button" data-remove aria-label={t("remove_image")} title={t("remove_image")}>
-        <Icon name="x" />
-      </button>
+      <IconButton class="btn icon" type="button" data-remove aria-label={t("remove_image")} title={t("remove_image")} icon="x" />
     </li>
   );
 };
@@ -115,17 +114,16 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
         <button class="btn sm" type="button" data-add-url>
           {t("add")}
         </button>
-        <button
+        <IconButton
           class="btn sm"
           type="button"
           popovertarget="pictures"
           hx-get="/console/playground/pictures"
           hx-target="#pictures"
           hx-swap="innerHTML"
-        >
-          <Icon name="grid" />
-          {t("from_gallery")}
-        </button>
+          icon="grid"
+          text={t("from_gallery")}
+        />
       </div>
       <p class="err" id="tray-problem" role="alert" hidden></p>
       <noscript>

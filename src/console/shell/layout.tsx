@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import type { Language, Translate } from "../messages.ts";
 import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { Money } from "../parts/money.tsx";
 import { hashedPath } from "../static-files.ts";
 import { Languages, type ShownMember, Sidebar } from "./sidebar.tsx";
@@ -92,9 +93,7 @@ const Shell = ({ member, ...page }: Page & { member: ShownMember }) => {
       <Sidebar path={path} member={member} theme={theme} isAnswer={isAnswer} />
       <div>
         <header class="top">
-          <button class="btn ghost icon" popovertarget="side" aria-label={t("menu")} type="button">
-            <Icon name="menu" />
-          </button>
+          <IconButton class="btn ghost icon" popovertarget="side" aria-label={t("menu")} type="button" icon="menu" />
           <b class="clip" aria-hidden="true">
             {bar ?? title}
           </b>
@@ -126,10 +125,7 @@ const Gate = ({ title, lead, language, t, isAnswer, toast, children }: Page) => 
   <body>
     <main class="gate" id="main">
       <div>
-        <a class="brand flat" href="/">
-          <Icon name="gate" />
-          {t("brand")}
-        </a>
+        <IconLink class="brand flat" href="/" icon="gate" text={t("brand")} />
         <div class="stack">
           <div>
             <h1>{title}</h1>

@@ -4,6 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { hashedPath } from "../static-files.ts";
@@ -46,9 +47,7 @@ const Film = ({ c }: { c: ConsoleContext }) => {
         aria-label={t("site_film")}
       />
       <p>{t("site_film_note")}</p>
-      <a class="btn icon" href={film} data-film-link aria-label={t("site_film_play")}>
-        <Icon name="play" />
-      </a>
+      <IconLink class="btn icon" href={film} data-film-link aria-label={t("site_film_play")} icon="play" />
       <button
         class="btn icon"
         type="button"

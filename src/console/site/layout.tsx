@@ -5,6 +5,7 @@ import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
 import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Find } from "../search/find.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 import { Toasts } from "../shell/layout.tsx";
@@ -88,10 +89,7 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
   const { t } = c.var;
   return (
     <header class="pub">
-      <a class="brand" href="/">
-        <Icon name="gate" />
-        {t("brand")}
-      </a>
+      <IconLink class="brand" href="/" icon="gate" text={t("brand")} />
       <nav aria-label={t("site_nav")}>
         <Places c={c} />
       </nav>

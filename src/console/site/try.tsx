@@ -9,7 +9,7 @@ import { readForm } from "../forms.ts";
 import { isScripted, nothingHere, page, part, signedIn } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { Filled } from "../parts/filled.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
 import { withReturn } from "../return-to.ts";
 import { submitOnce } from "../tasks/request.ts";
 import { Html } from "./html.tsx";
@@ -81,10 +81,7 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
       ))}
       <div class="row between">
         <span class="meta">{t(priced ? "try_priced" : "try_reads")}</span>
-        <button class="btn primary sm">
-          <Icon name="bolt" />
-          {t("try_send", { amount })}
-        </button>
+        <IconButton class="btn primary sm" icon="bolt" text={t("try_send", { amount })} />
       </div>
       <div id="tried" aria-live="polite" />
     </form>

@@ -6,6 +6,7 @@ import type { Submission } from "../../tasks/record.ts";
 import { CopyError } from "../parts/error-note.tsx";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { type ModelEntry, type Refusal, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { isGone, isOpen } from "./answers.ts";
@@ -150,15 +151,9 @@ const Cancel = ({ task, submission }: ActionsProps) => {
   return (
     <div class="row gap0">
       <Form task={task} name="cancel">
-        <button class="btn danger">
-          <Icon name="stop" />
-          {t("cancel_task")}
-        </button>
+        <IconButton class="btn danger" icon="stop" text={t("cancel_task")} />
       </Form>
-      <a class="btn" href={`/console/playground?from=${task.id}`}>
-        <Icon name="pen" />
-        {t("change_and_run")}
-      </a>
+      <IconLink class="btn" href={`/console/playground?from=${task.id}`} icon="pen" text={t("change_and_run")} />
       <span class="meta push">{t("cancel_hint", { amount: fullAmount(language, unit, submission.price) })}</span>
     </div>
   );
@@ -185,23 +180,24 @@ export const HeadActions = ({ task, submission }: Pick<ActionsProps, "task" | "s
   return (
     <div class="row push">
       {error && error.code !== "cancelled" && <CopyError code={error.code} message={error.message} request={task.id} />}
-      <a class={error && !isRepeatable(submission) ? "btn primary" : "btn"} href={`/console/playground?from=${task.id}`}>
-        <Icon name="pen" />
-        {t("change_and_run")}
-      </a>
+      <IconLink
+        class={error && !isRepeatable(submission) ? "btn primary" : "btn"}
+        href={`/console/playground?from=${task.id}`}
+        icon="pen"
+        text={t("change_and_run")}
+      />
       {isRepeatable(submission) && (
         <Form task={task} name="again">
-          <button class={error ? "btn primary" : "btn"}>
-            <Icon name="again" />
-            {t("run_again_for", { price: fullAmount(language, unit, submission.price) })}
-          </button>
+          <IconButton
+            class={error ? "btn primary" : "btn"}
+            icon="again"
+            text={t("run_again_for", { price: fullAmount(language, unit, submission.price) })}
+          />
         </Form>
       )}
       <form method="post" action="/console/tasks/delete">
         <input type="hidden" name="task" value={task.id} />
-        <button class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")}>
-          <Icon name="bin" />
-        </button>
+        <IconButton class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")} icon="bin" />
       </form>
     </div>
   );
@@ -214,18 +210,8 @@ const Row = (props: ActionsProps) => {
   return files.length === 0 ? null : (
     <div class="row gap0" role="group" aria-label={t("actions")}>
       {!isGone(task) && <DownloadAll {...props} />}
-      {remixSchema(props) && (
-        <a class="btn" href="#remix">
-          <Icon name="remix" />
-          {t("remix")}
-        </a>
-      )}
-      {characterSource(props) && (
-        <a class="btn" href="#character">
-          <Icon name="face" />
-          {t("make_character")}
-        </a>
-      )}
+      {remixSchema(props) && <IconLink class="btn" href="#remix" icon="remix" text={t("remix")} />}
+      {characterSource(props) && <IconLink class="btn" href="#character" icon="face" text={t("make_character")} />}
     </div>
   );
 };

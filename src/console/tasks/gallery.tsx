@@ -7,7 +7,7 @@ import { liveCatalog } from "../../current-catalog.ts";
 import { page } from "../frame.tsx";
 import { withQuery } from "../list-address.ts";
 import { Choice } from "../parts/choice.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
 import { Note, Problem } from "../parts/note.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
@@ -33,10 +33,13 @@ const Kinds = ({ filters }: { filters: Filters }) => {
         {t("any_kind")}
       </a>
       {taskKinds.map((kind) => (
-        <a class="chip" href={pathWith({ ...filters, kind })} aria-current={filters.kind === kind ? "true" : undefined}>
-          <Icon name={kindIcons[kind]} />
-          {t(`kinds_${kind}`)}
-        </a>
+        <IconLink
+          class="chip"
+          href={pathWith({ ...filters, kind })}
+          aria-current={filters.kind === kind ? "true" : undefined}
+          icon={kindIcons[kind]}
+          text={t(`kinds_${kind}`)}
+        />
       ))}
     </nav>
   );
@@ -54,14 +57,8 @@ const Bar = ({ filters, after }: { filters: Filters; after: string | undefined }
       <a class="btn sm" href={pathWith(filters, { after })} data-choose="none">
         {t("choose_none")}
       </a>
-      <button class="btn sm push" formaction="/console/tasks/download" data-stay>
-        <Icon name="down" />
-        {t("download")}
-      </button>
-      <button class="btn sm danger" formaction="/console/tasks/delete">
-        <Icon name="bin" />
-        {t("delete")}
-      </button>
+      <IconButton class="btn sm push" formaction="/console/tasks/download" data-stay icon="down" text={t("download")} />
+      <IconButton class="btn sm danger" formaction="/console/tasks/delete" icon="bin" text={t("delete")} />
     </div>
   );
 };
@@ -164,10 +161,7 @@ export async function gallery(c: ConsoleContext) {
       actions: (
         <>
           <SearchForm path="/console/tasks" filters={{ ...filters }} name="q" label={t("search_tasks")} />
-          <a class="btn primary hide-s" href="/console/playground">
-            <Icon name="plus" />
-            {t("new")}
-          </a>
+          <IconLink class="btn primary hide-s" href="/console/playground" icon="plus" text={t("new")} />
         </>
       ),
     },

@@ -6,7 +6,7 @@ import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
 import { nothingHere, part } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import { taskPath } from "../parts/ids.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { isGone, readRecord, taskTitle } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 import { Player } from "./result.tsx";
@@ -47,15 +47,11 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
           {t("open_task")}
         </a>
         <form method="dialog">
-          <button class="btn icon sm" aria-label={t("close")}>
-            <Icon name="x" />
-          </button>
+          <IconButton class="btn icon sm" aria-label={t("close")} icon="x" />
         </form>
       </header>
       <figure>
-        <button type="button" class="btn icon prev" aria-label={t("show_previous")} data-step="-1">
-          <Icon name="left" />
-        </button>
+        <IconButton type="button" class="btn icon prev" aria-label={t("show_previous")} data-step="-1" icon="left" />
         {video ? (
           <Player task={task} />
         ) : (
@@ -69,28 +65,17 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
             />
           ))
         )}
-        <button type="button" class="btn icon next" aria-label={t("show_next")} data-step="1">
-          <Icon name="right" />
-        </button>
+        <IconButton type="button" class="btn icon next" aria-label={t("show_next")} data-step="1" icon="right" />
       </figure>
       <footer>
-        <a class="btn" href={`${path}/download`} download data-stay>
-          <Icon name="down" />
-          {t("download")}
-        </a>
+        <IconLink class="btn" href={`${path}/download`} download data-stay icon="down" text={t("download")} />
         {again && (
           <form method="post" action={`${path}/again`}>
             <input type="hidden" name="key" value={crypto.randomUUID()} />
-            <button class="btn">
-              <Icon name="again" />
-              {t("run_again_for", { price: formatAmount(c, record.submission.price) })}
-            </button>
+            <IconButton class="btn" icon="again" text={t("run_again_for", { price: formatAmount(c, record.submission.price) })} />
           </form>
         )}
-        <a class="btn hide-s" href={`/console/playground?from=${task.id}`}>
-          <Icon name="pen" />
-          {t("change_and_run")}
-        </a>
+        <IconLink class="btn hide-s" href={`/console/playground?from=${task.id}`} icon="pen" text={t("change_and_run")} />
       </footer>
     </>,
   );

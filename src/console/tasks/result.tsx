@@ -9,7 +9,7 @@ import { useAround } from "../parts/context.ts";
 import { CredentialBadge, taskCredentials } from "../parts/credential.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { sizeText, typeName } from "../parts/file-text.ts";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { ratioClass } from "../playground/shape.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
 
@@ -37,15 +37,14 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
         madeAt={task.completed_at}
       />
       <figcaption class="acts">
-        <a
+        <IconLink
           class="btn sm"
           href={url}
           download={`${task.id}-${number}${asset.key.slice(asset.key.lastIndexOf("."))}`}
           aria-label={`${describeFile(language, asset)}: ${t("download_task", { title })}`}
-        >
-          <Icon name="down" />
-          {describeFile(language, asset)}
-        </a>
+          icon="down"
+          text={describeFile(language, asset)}
+        />
       </figcaption>
     </figure>
   );

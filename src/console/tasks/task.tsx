@@ -12,7 +12,7 @@ import { formatAmount } from "../amounts.ts";
 import { askGateway } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { StatusPill } from "../parts/status.tsx";
@@ -112,9 +112,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
     title,
     <div class="page" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
       <div class="head titled">
-        <a class="btn ghost icon sm" href="/console/tasks" aria-label={t("back_to_gallery")}>
-          <Icon name="left" />
-        </a>
+        <IconLink class="btn ghost icon sm" href="/console/tasks" aria-label={t("back_to_gallery")} icon="left" />
         <h1 class="clip">{title}</h1>
         <span role="status">
           <StatusPill task={task} />

@@ -15,7 +15,7 @@ import { dayMs, toDate } from "../../base/times.ts";
 import { fromUnits } from "../../db/ledger.ts";
 import { type Around, useAround } from "../parts/context.ts";
 import { dateText, UtcTime } from "../parts/date-time.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Table } from "../parts/table.tsx";
 import { teamPage } from "./frame.tsx";
@@ -278,12 +278,7 @@ async function logPage(c: ConsoleContext) {
     </>,
     200,
     {
-      actions: (
-        <a class="btn" href={pathWith(asked, {}, `${path}/log.csv`)} aria-label={t("audit_csv")}>
-          <Icon name="down" />
-          CSV
-        </a>
-      ),
+      actions: <IconLink class="btn" href={pathWith(asked, {}, `${path}/log.csv`)} aria-label={t("audit_csv")} icon="down" text="CSV" />,
     },
   );
 }

@@ -12,7 +12,7 @@ import type { Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { LimitBar } from "../parts/limit-bar.tsx";
 import { FieldProblems } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -197,12 +197,7 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
     {
       lead: members.length === 1 ? t("members_alone") : t("members_lead", { count: members.length }),
       ...(isManager && {
-        actions: (
-          <a class="btn primary" href="/console/members/invitations#invite">
-            <Icon name="plus" />
-            {t("invite")}
-          </a>
-        ),
+        actions: <IconLink class="btn primary" href="/console/members/invitations#invite" icon="plus" text={t("invite")} />,
       }),
     },
   );

@@ -6,7 +6,7 @@ import { readAccountKeys } from "../keys/account-keys.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { IconLink } from "../parts/icon-button.tsx";
 import { LimitBar } from "../parts/limit-bar.tsx";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -57,10 +57,7 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
     <>
       <SectionHead title={t("usage_budgets")}>
         {mayOpen(c.var.membership.role, "POST", "/console/keys") && (
-          <a class="btn sm push" href="/console/keys">
-            <Icon name="plus" />
-            {t("usage_add_budget")}
-          </a>
+          <IconLink class="btn sm push" href="/console/keys" icon="plus" text={t("usage_add_budget")} />
         )}
       </SectionHead>
       <DataTable

@@ -5,8 +5,8 @@ import { builtInCatalog } from "../../../catalog/catalog.ts";
 import { decimal } from "../../amounts.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
-import { SelectField, TextField } from "../../parts/field.tsx";
-import { Icon } from "../../parts/icon.tsx";
+import { CheckField, SelectField, TextField } from "../../parts/field.tsx";
+import { IconButton } from "../../parts/icon-button.tsx";
 import { FieldProblems } from "../../parts/note.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { routeState, type ShownRoute } from "../route-state.ts";
@@ -143,10 +143,7 @@ const RouteCost = ({ editor: { draft }, route, at, errors }: { editor: Editor; r
         {t("admin_margin_cost")} <span class="meta">{shown.length > 0 ? shown.join(", ") : t("admin_route_cost_none")}</span>
       </summary>
       <Amounts of={of} names={names} typed={typed} errors={errors} />
-      <label class="check">
-        <input type="checkbox" name={`routes.${at}.bills_failures`} value="on" checked={billed} />
-        {t("admin_route_bills")}
-      </label>
+      <CheckField name={`routes.${at}.bills_failures`} value="on" checked={billed} text={t("admin_route_bills")} />
     </details>
   );
 };
@@ -212,13 +209,9 @@ const OwnRoute = ({ editor, routes, at, errors }: { editor: Editor; routes: Show
       />
       <span class="row end">
         {at > 0 && (
-          <button class="btn ghost icon sm" name="act" value={`up.${at}`} aria-label={t("admin_route_up", { number })}>
-            <Icon name="up" />
-          </button>
+          <IconButton class="btn ghost icon sm" name="act" value={`up.${at}`} aria-label={t("admin_route_up", { number })} icon="up" />
         )}
-        <button class="btn ghost icon sm" name="act" value={`remove.${at}`} aria-label={t("admin_route_remove", { number })}>
-          <Icon name="x" />
-        </button>
+        <IconButton class="btn ghost icon sm" name="act" value={`remove.${at}`} aria-label={t("admin_route_remove", { number })} icon="x" />
       </span>
       <RouteCost editor={editor} route={route} at={at} errors={errors} />
       <span class="about row">
@@ -249,10 +242,7 @@ const Routes = ({ editor, errors }: { editor: Editor; errors: Errors }) => {
           ))}
         </ol>
         <div class="row pt">
-          <button class="btn sm" name="act" value="own">
-            <Icon name="pen" />
-            {t("admin_routes_own")}
-          </button>
+          <IconButton class="btn sm" name="act" value="own" icon="pen" text={t("admin_routes_own")} />
           <span class="meta">{t("admin_routes_built_in")}</span>
         </div>
       </>
@@ -269,10 +259,7 @@ const Routes = ({ editor, errors }: { editor: Editor; errors: Errors }) => {
         </ol>
       )}
       <div class="row pt">
-        <button class="btn sm" name="act" value="add">
-          <Icon name="plus" />
-          {t("admin_route_add")}
-        </button>
+        <IconButton class="btn sm" name="act" value="add" icon="plus" text={t("admin_route_add")} />
         {base && (
           <button class="btn ghost sm" name="act" value="built_in">
             {t("admin_routes_use_built_in")}

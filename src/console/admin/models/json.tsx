@@ -2,7 +2,7 @@
 
 import { useAround } from "../../parts/context.ts";
 import { Copy } from "../../parts/copy.tsx";
-import { Icon } from "../../parts/icon.tsx";
+import { IconButton } from "../../parts/icon-button.tsx";
 import { Refused } from "../../parts/note.tsx";
 import { hashedPath } from "../../static-files.ts";
 import { builtIn } from "./draft.ts";
@@ -93,10 +93,7 @@ export const JsonField = ({ editor }: { editor: Editor }) => {
           <label class="meta grow0" for="f-text">
             {draft.id === "" ? t("admin_model_entry") : `models/${draft.id}.json`}
           </label>
-          <button class="btn ghost sm" name="act" value="tidy">
-            <Icon name="pen" />
-            {t("admin_model_tidy")}
-          </button>
+          <IconButton class="btn ghost sm" name="act" value="tidy" icon="pen" text={t("admin_model_tidy")} />
           <Copy of="f-text" />
         </header>
         <div class="editor">

@@ -19,6 +19,7 @@ import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { IconLink } from "../../parts/icon-button.tsx";
 import { kindIcons } from "../../parts/kind-icons.ts";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
@@ -279,14 +280,8 @@ export async function listModels(c: ConsoleContext) {
     {
       actions: (
         <>
-          <a class="btn" href={makerPath}>
-            <Icon name="down" />
-            {t("admin_maker_add")}
-          </a>
-          <a class="btn primary" href={`${path}/_new`}>
-            <Icon name="plus" />
-            {t("add_model")}
-          </a>
+          <IconLink class="btn" href={makerPath} icon="down" text={t("admin_maker_add")} />
+          <IconLink class="btn primary" href={`${path}/_new`} icon="plus" text={t("add_model")} />
         </>
       ),
       toast: removedNow === undefined ? undefined : t("admin_model_entry_removed", { model: removedNow }),

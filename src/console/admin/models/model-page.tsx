@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 import type { ConsoleContext } from "../../context.ts";
 import { page } from "../../frame.tsx";
 import { DateTime } from "../../parts/date-time.tsx";
-import { Icon } from "../../parts/icon.tsx";
+import { IconLink } from "../../parts/icon-button.tsx";
 import { Pill } from "../../parts/status.tsx";
 import type { Arrangement } from "../../shell/layout.tsx";
 import type { Revision } from "./changes.ts";
@@ -62,10 +62,7 @@ const Lead = ({ c, revisions: [newest], id }: ModelHead & { c: ConsoleContext })
   const { t } = c.var;
   return (
     <span class="row">
-      <a class="back" href={path}>
-        <Icon name="left" />
-        {t("models")}
-      </a>
+      <IconLink class="back" href={path} icon="left" text={t("models")} />
       {newest ? (
         <span class="meta">
           {t("admin_model_revision", { revision: newest.revision })}, <DateTime ms={newest.at} />

@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { schemaMakers } from "../../../base/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { nothingHere } from "../../frame.tsx";
-import { Icon } from "../../parts/icon.tsx";
+import { IconButton, IconLink } from "../../parts/icon-button.tsx";
 import { Note, Refused } from "../../parts/note.tsx";
 import { Question } from "../../parts/question.tsx";
 import { adminPage } from "../frame.tsx";
@@ -90,10 +90,7 @@ const Act = ({ c, editor: { draft, live, verdict } }: { c: ConsoleContext; edito
     <div class="act">
       <span class="meta">{isRefused ? words : t("admin_model_live_soon")}</span>
       <span class="push row">
-        <button class="btn" name="act" value="check">
-          <Icon name="check" />
-          {t("admin_model_check")}
-        </button>
+        <IconButton class="btn" name="act" value="check" icon="check" text={t("admin_model_check")} />
         <button class="btn primary" name="act" value="save">
           {t(sells ? "admin_model_sell" : "save")}
         </button>
@@ -111,17 +108,9 @@ const Actions = ({ c, editor: { draft, live, revisions } }: { c: ConsoleContext;
           {t("admin_model_remove")}
         </a>
       )}
-      {makerOf(draft) && (
-        <button class="btn" form="entry" name="act" value="fetch">
-          <Icon name="down" />
-          {t("admin_maker_again")}
-        </button>
-      )}
+      {makerOf(draft) && <IconButton class="btn" form="entry" name="act" value="fetch" icon="down" text={t("admin_maker_again")} />}
       {live?.state === "live" && (
-        <a class="btn" href={`/console/playground?model=${encodeURIComponent(draft.id)}`}>
-          <Icon name="wand" />
-          {t("try_it")}
-        </a>
+        <IconLink class="btn" href={`/console/playground?model=${encodeURIComponent(draft.id)}`} icon="wand" text={t("try_it")} />
       )}
     </>
   );
