@@ -17,7 +17,8 @@ import { MarginChart } from "./margin-chart.tsx";
 import { toDate } from "../../base/times.ts";
 
 const path = "/console/admin/margins";
-const groups: MarginGroup[] = ["model", "route", "account", "day"];
+const names = { model: "model", route: "admin_margin_by_route", account: "account", day: "usage_day" } as const;
+const groups = Object.keys(names) as MarginGroup[];
 const periods = [1, 7, 30, 90];
 
 const readChoice = (c: ConsoleContext) => ({
@@ -68,10 +69,10 @@ export const MarginTable = ({ group, rows }: { group: MarginGroup; rows: Margin[
   const { t, language } = useAround();
   return (
     <DataTable
-      label={t(`admin_margin_by_${group}`)}
+      label={t(names[group])}
       rows={rows}
       columns={[
-        { name: t(`admin_margin_by_${group}`), class: "wrap", cell: ({ name }) => <Name group={group} name={name} /> },
+        { name: t(names[group]), class: "wrap", cell: ({ name }) => <Name group={group} name={name} /> },
         {
           name: t("admin_margin_ended"),
           isNumber: true,
@@ -112,7 +113,7 @@ async function show(c: ConsoleContext) {
           <nav class="seg sm" aria-label={t("usage_group")}>
             {groups.map((one) => (
               <a href={`${path}?by=${one}&days=${days}`} aria-current={one === group ? "true" : undefined}>
-                {t(`admin_margin_by_${one}`)}
+                {t(names[one])}
               </a>
             ))}
           </nav>

@@ -97,7 +97,7 @@ const Ranges = ({ range }: { range: Range }) => {
     <nav class="seg" aria-label={t("usage_period")}>
       {(Object.keys(ranges) as Range[]).map((one) => (
         <a href={pathOf(one)} aria-current={one === range ? "page" : undefined}>
-          {t(`admin_range_${one}`)}
+          {t(`range_${one}`)}
         </a>
       ))}
     </nav>
@@ -212,7 +212,7 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
         rows={providers}
         columns={[
           { name: t("admin_provider"), cell: ({ provider }) => provider },
-          { name: t(`admin_range_${range}`), isExtra: true, cell: (provider) => <Beat provider={provider} steps={steps} /> },
+          { name: t(`range_${range}`), isExtra: true, cell: (provider) => <Beat provider={provider} steps={steps} /> },
           { name: t("state"), cell: (provider) => <State provider={provider} upstreams={upstreams} /> },
           { name: t("task_attempts"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
           { name: t("failed_status"), isNumber: true, cell: ({ failures, calls }) => percentText(language, failures / calls) },

@@ -104,7 +104,7 @@ const Ranges = ({ asked }: { asked: Asked }) => {
           href={pathWith({ ...others, range: one === "3d" ? undefined : one })}
           aria-current={from === undefined && one === (range ?? "3d") ? "page" : undefined}
         >
-          {t(`logs_range_${one}`)}
+          {t(`range_${one}`)}
         </a>
       ))}
     </nav>

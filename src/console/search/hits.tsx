@@ -3,7 +3,18 @@
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 
-const kinds = ["guide", "reference", "page", "model", "key", "task", "batch", "conversation", "request", "action"] as const;
+const kinds = {
+  guide: "search_kind_guide",
+  reference: "docs_reference",
+  page: "search_kind_page",
+  model: "model",
+  key: "usage_key",
+  task: "task",
+  batch: "batch",
+  conversation: "search_kind_conversation",
+  request: "request",
+  action: "search_kind_action",
+} as const;
 
 export interface Hit {
   path: string;
@@ -11,7 +22,7 @@ export interface Hit {
   /** One line below the title. */
   lead?: string | undefined;
   icon: string;
-  kind: (typeof kinds)[number];
+  kind: keyof typeof kinds;
   /** The words that were found, in lower case; without them those of the query. */
   terms?: readonly string[];
   /** The language of the words if it is not the page's. */
@@ -61,7 +72,7 @@ export const Hits = ({ groups, query }: { groups: HitGroup[]; query: string }) =
                   <Marked text={lead} terms={terms} />
                 </span>
               )}
-              <span class="meta">{t(`search_kind_${kind}`)}</span>
+              <span class="meta">{t(kinds[kind])}</span>
             </a>
           ))}
         </section>
