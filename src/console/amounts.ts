@@ -8,8 +8,8 @@ import { balanceUnit } from "./settings.ts";
 const currencies = new Set(Intl.supportedValuesOf("currency"));
 
 /** With the unit: `$1,234.05` for currencies, `1,234.05 credits` for other units. */
-function withUnit(language: Language, unit: string, units: number, minDigits: number, maxDigits: number): string {
-  const digits = { minimumFractionDigits: minDigits, maximumFractionDigits: maxDigits };
+function withUnit(language: Language, unit: string, units: number, maxDigits: number): string {
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: maxDigits };
   return currencies.has(unit)
     ? units.toLocaleString(language, { style: "currency", currency: unit, currencyDisplay: "narrowSymbol", ...digits })
     : `${units.toLocaleString(language, digits)} ${unit}`;
@@ -18,7 +18,7 @@ function withUnit(language: Language, unit: string, units: number, minDigits: nu
 /** Rounded to the cent; amounts below a cent in full. */
 export function roundedAmount(language: Language, unit: string, millionths: number): string {
   const isTiny = millionths !== 0 && Math.abs(millionths) < 10_000;
-  return withUnit(language, unit, toUnits(millionths), 2, isTiny ? 6 : 2);
+  return withUnit(language, unit, toUnits(millionths), isTiny ? 6 : 2);
 }
 
 /** `94.639533 USD`: all digits and the unit's code. */
@@ -26,7 +26,7 @@ export const exactAmount = (language: Language, unit: string, millionths: number
   `${toUnits(millionths).toLocaleString(language, { maximumFractionDigits: 6 })} ${unit}`;
 
 /** Exact with its unit: `$0.035`. */
-export const fullAmount = (language: Language, unit: string, millionths: number) => withUnit(language, unit, toUnits(millionths), 2, 6);
+export const fullAmount = (language: Language, unit: string, millionths: number) => withUnit(language, unit, toUnits(millionths), 6);
 
 /** Exact with its unit, for prices and messages: `$0.035`; null is no limit. */
 export const formatAmount = (c: ConsoleContext, millionths: number | null) =>

@@ -45,24 +45,24 @@ export async function readMargins(
     return queryRows(
       db,
       `SELECT ${group === "day" ? `at / ${dayMs} * ${dayMs}` : group} AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed,
-             sum(failed + caller) AS failed, sum(uncosted) AS uncosted FROM (${settledSums("?1", "?2")}) WHERE ?3 IS NULL OR model = ?3 ${order}`,
+             sum(failed + caller) AS failed, sum(uncosted) AS uncosted FROM (${settledSums}) WHERE ?3 IS NULL OR model = ?3 ${order}`,
       [first, end, model ?? null],
     );
   return queryRows(
     db,
     `SELECT account_id AS name, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed, sum(uncosted) AS uncosted
       FROM (SELECT account_id, charged, cost, completed, failed, uncosted FROM account_day WHERE day >= ?3 AND day < ?1
-        UNION ALL SELECT * FROM (${sumAccounts("account", "?1", "?2")})) ${order}`,
+        UNION ALL SELECT * FROM (${sumAccounts("account")})) ${order}`,
     [Math.max(first, Math.min(end, (await readSummedTo(db)) ?? 0)), end, first],
   );
 }
 
-/** What these accounts paid and cost by the entries that D1 has from a time to another: two ranges of the index for each, of tasks and of chats. */
-function sumAccounts(accounts: string, from: string, to: string): string {
+/** What these accounts paid and cost by the entries that D1 has from the time ?1 to ?2: two ranges of the index for each, of tasks and of chats. */
+function sumAccounts(accounts: string): string {
   const side = (isChat: 0 | 1) =>
     `SELECT a.id, charged, cost, attempts, outcome FROM ${accounts} a CROSS JOIN entry e INDEXED BY entry_by_account
-       ON ${ofAccount("a.id")} AND (kind = 'chat') = ${isChat} AND at >= ${from} - ${longestMs} AND at < ${to}
-     WHERE closed_at >= ${from} AND closed_at < ${to} AND outcome <> 'refused'`;
+       ON ${ofAccount("a.id")} AND (kind = 'chat') = ${isChat} AND at >= ?1 - ${longestMs} AND at < ?2
+     WHERE closed_at >= ?1 AND closed_at < ?2 AND outcome <> 'refused'`;
   return `SELECT id, sum(charged), sum(coalesce(cost, 0)), sum(outcome = 'completed'), sum(outcome <> 'completed'),
       sum(iif(attempts IS NULL, 1, (SELECT count(*) FROM json_each(attempts) WHERE value ->> 1 IS NULL)))
     FROM (${side(0)} UNION ALL ${side(1)}) GROUP BY 1`;
@@ -85,7 +85,7 @@ export async function sumAccountDay(db: D1Database, day: number, after: string, 
     db
       .prepare(
         `INSERT INTO account_day (day, account_id, charged, cost, completed, failed, uncosted)
-         SELECT ?1, * FROM (${sumAccounts("(SELECT id FROM account WHERE id > ?3 ORDER BY id LIMIT ?4)", "?1", "?2")}) WHERE true
+         SELECT ?1, * FROM (${sumAccounts("(SELECT id FROM account WHERE id > ?3 ORDER BY id LIMIT ?4)")}) WHERE true
          ON CONFLICT DO UPDATE SET charged = excluded.charged, cost = excluded.cost, completed = excluded.completed, failed = excluded.failed,
            uncosted = excluded.uncosted`,
       )

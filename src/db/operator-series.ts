@@ -24,7 +24,7 @@ export const readHours = (db: D1Database, from: number, to: number, stepMs = hou
   queryRows(
     db,
     `SELECT at / ${stepMs} * ${stepMs} AS hour, sum(charged) AS revenue, sum(cost) AS cost, sum(completed) AS completed, sum(failed) AS failed,
-      sum(caller) AS caller FROM (${settledSums("?1", "?2")}) GROUP BY 1 ORDER BY 1`,
+      sum(caller) AS caller FROM (${settledSums}) GROUP BY 1 ORDER BY 1`,
     [from - (from % stepMs), to],
   );
 
@@ -76,7 +76,7 @@ export async function readRouteHealth(db: D1Database, since: number, now: number
     db,
     `SELECT route, sum(completed + failed + caller + attempts) AS calls, sum(completed) AS completed, sum(failed + attempts) AS failures,
         sum(charged) AS revenue, sum(cost) AS spend, sum(uncosted) AS uncosted
-      FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1 ORDER BY spend DESC, calls DESC, 1`,
+      FROM (${settledSums}) WHERE route <> '' GROUP BY 1 ORDER BY spend DESC, calls DESC, 1`,
     [since, now + 1],
   );
   const durations = await durationsOf("route", db, since);
@@ -108,12 +108,12 @@ export async function readProviderHealth(
     queryRows<{ provider: string; at: number; calls: number; completed: number; failures: number; spend: number; uncosted: number }>(
       db,
       `SELECT ${providerOf} AS provider, at / ${stepMs} * ${stepMs} AS at, ${counts}, sum(cost) AS spend, sum(uncosted) AS uncosted
-        FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
+        FROM (${settledSums}) WHERE route <> '' GROUP BY 1, 2 ORDER BY 1, 2`,
       [since, now + 1],
     ),
     queryRows<{ provider: string; calls: number; completed: number; failures: number }>(
       db,
-      `SELECT ${providerOf} AS provider, ${counts} FROM (${settledSums("?1", "?2")}) WHERE route <> '' GROUP BY 1`,
+      `SELECT ${providerOf} AS provider, ${counts} FROM (${settledSums}) WHERE route <> '' GROUP BY 1`,
       [recent, now + 1],
     ),
     durationsOf("provider", db, since),
@@ -148,7 +148,7 @@ export const readLosses = (
 ): Promise<{ route: string; revenue: number; cost: number }[]> =>
   queryRows(
     db,
-    `SELECT route, sum(charged) AS revenue, sum(cost) AS cost FROM (${settledSums("?1", "?2")}) GROUP BY 1
+    `SELECT route, sum(charged) AS revenue, sum(cost) AS cost FROM (${settledSums}) GROUP BY 1
       HAVING sum(cost - charged) > 0 AND (sum(completed + failed + caller + attempts) >= ?3 OR sum(cost - charged) >= ?4)
       ORDER BY sum(cost - charged) DESC, 1`,
     [since, now + 1, calls, loss],

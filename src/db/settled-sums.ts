@@ -104,14 +104,13 @@ export async function setAttemptCost(db: D1Database, taskId: string, { route, co
   }
 }
 
-/** The statement for the sums of both tables from a time to another, by the beginnings (`at`) of their slots and hours. */
-export const settledSums = (from: string, to: string): string => {
-  const of = (outcome: string) => `iif(outcome = '${outcome}', tasks, 0)`;
-  return `SELECT hour AS at, kind, model, route, completed, failed, caller, attempts, charged, cost, uncosted FROM settled_hour
-      WHERE hour >= ${from} AND hour < ${to}
-    UNION ALL SELECT slot, kind, model, route, ${["completed", "failed", "caller", "attempt"].map(of).join(", ")}, charged, cost, uncosted
-      FROM settled_sum WHERE slot >= ${from} AND slot < ${to}`;
-};
+const tasksOf = (outcome: string) => `iif(outcome = '${outcome}', tasks, 0)`;
+
+/** The statement for the sums of both tables from the time ?1 to ?2, by the beginnings (`at`) of their slots and hours. */
+export const settledSums = `SELECT hour AS at, kind, model, route, completed, failed, caller, attempts, charged, cost, uncosted FROM settled_hour
+      WHERE hour >= ?1 AND hour < ?2
+    UNION ALL SELECT slot, kind, model, route, ${["completed", "failed", "caller", "attempt"].map(tasksOf).join(", ")}, charged, cost, uncosted
+      FROM settled_sum WHERE slot >= ?1 AND slot < ?2`;
 
 /** The provider in the text of a route: SQL. */
 export const providerOf = "substr(route, 1, instr(route || ' ', ' ') - 1)";
@@ -184,7 +183,6 @@ export async function foldSettled(db: D1Database, now: number): Promise<void> {
   const before = Math.floor((now - slotsMs) / hourMs) * hourMs;
   const ofGroup = "r.hour = s.hour AND r.kind = s.kind AND r.model = s.model AND r.route = s.route";
   const at = (share: number) => `(SELECT min(took) FROM ran r WHERE ${ofGroup} AND upto >= ${share} * total)`;
-  const sum = (value: string, outcomes: string) => `sum(iif(outcome IN (${outcomes}), ${value}, 0))`;
   await db.batch([
     db
       .prepare(
@@ -192,8 +190,8 @@ export async function foldSettled(db: D1Database, now: number): Promise<void> {
            ran AS (SELECT hour, kind, model, route, took, sum(tasks) OVER (PARTITION BY hour, kind, model, route ORDER BY took) AS upto,
              sum(tasks) OVER (PARTITION BY hour, kind, model, route) AS total FROM old WHERE outcome = 'completed')
          INSERT INTO settled_hour (hour, kind, model, route, completed, failed, caller, attempts, charged, cost, uncosted, p50, p95)
-         SELECT hour, kind, model, route, ${sum("tasks", "'completed'")}, ${sum("tasks", "'failed'")}, ${sum("tasks", "'caller'")},
-           ${sum("tasks", "'attempt'")}, sum(charged), sum(cost), sum(uncosted), ${at(0.5)}, ${at(0.95)}
+         SELECT hour, kind, model, route, sum(${tasksOf("completed")}), sum(${tasksOf("failed")}), sum(${tasksOf("caller")}),
+           sum(${tasksOf("attempt")}), sum(charged), sum(cost), sum(uncosted), ${at(0.5)}, ${at(0.95)}
          FROM old s WHERE true GROUP BY 1, 2, 3, 4
          ON CONFLICT DO UPDATE SET p50 = iif(completed < excluded.completed, excluded.p50, p50), p95 = iif(completed < excluded.completed, excluded.p95, p95),
            completed = completed + excluded.completed, failed = failed + excluded.failed, caller = caller + excluded.caller,
