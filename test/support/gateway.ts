@@ -155,12 +155,16 @@ export async function complete(account: Account, path: string, body: object): Pr
 
 export const script = (steps: Script) => env.SANDBOX!.fetch("http://sandbox/__script", { method: "POST", body: JSON.stringify(steps) });
 
-/** A new account's task for an image. Its upstream follows the steps. */
-export async function newTask(steps: Omit<Script, "match"> = {}): Promise<{ account: Account; prompt: string; id: string }> {
+/** A new account's task for an image, or of the body. Its upstream follows the steps. */
+export async function newTask(
+  steps: Omit<Script, "match"> = {},
+  body: { model: string; n?: number } = { model: "imgA-4" },
+): Promise<{ account: Account; prompt: string; id: string }> {
   const account = await newAccount();
   const prompt = unique();
   await script({ match: prompt, ...steps });
-  return { account, prompt, id: await submit(account, "/v1/images/generations", { model: "imgA-4", prompt }) };
+  const path = body.model.startsWith("vid") ? "/v1/videos/generations" : "/v1/images/generations";
+  return { account, prompt, id: await submit(account, path, { ...body, prompt }) };
 }
 
 export async function upstreamCalls(match: string): Promise<string[]> {

@@ -4,25 +4,9 @@ import { runInDurableObject } from "cloudflare:test";
 import { expect, test } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { bindings, crash, failOnce, failWalletOnce, openStub } from "../support/faults.ts";
-import {
-  readBalance,
-  call,
-  deliver,
-  finish,
-  holdTime,
-  newAccount,
-  pass,
-  script,
-  submit,
-  unique,
-  upstreamCalls,
-  newTask,
-} from "../support/gateway.ts";
+import { readBalance, call, deliver, finish, holdTime, pass, upstreamCalls, newTask } from "../support/gateway.ts";
 
 holdTime();
-
-const images = "/v1/images/generations";
-const image = (prompt: string) => ({ model: "imgA-4", prompt });
 
 test("a start refused with 503 and a poll answered 500 are retried", async () => {
   const { account, id } = await newTask({ starts: [503, 429], polls: [500, 503, { progress: 40 }] });
@@ -64,10 +48,7 @@ test.each(["content_policy_violation", "invalid_input", "provider_error"])("a ve
 });
 
 test("fewer images than requested are charged as that many", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, images: 1 });
-  const id = await submit(account, images, { ...image(prompt), n: 4 });
+  const { account, id } = await newTask({ images: 1 }, { model: "imgA-4", n: 4 });
   expect((await finish(account, id)).body.data.result.images).toHaveLength(1);
   expect(await readBalance(account)).toMatchObject({ reserved: 0, used: 0.03 });
 });
@@ -108,13 +89,10 @@ test("a settlement is retried until the wallet answers", async () => {
 });
 
 test.each([
-  ["image", images, { model: "imgA-4", prompt: "" }, 120],
-  ["video", "/v1/videos/generations", { model: "vidB-3.1-fast", prompt: "" }, 600],
-])("%s: at its deadline a task fails, whatever the provider does", async (_, path, body, seconds) => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: Array.from({ length: 1000 }, () => ({ progress: 10 })) });
-  const id = await submit(account, path, { ...body, prompt });
+  ["image", { model: "imgA-4" }, 120],
+  ["video", { model: "vidB-3.1-fast" }, 600],
+])("%s: at its deadline a task fails, whatever the provider does", async (_, body, seconds) => {
+  const { account, prompt, id } = await newTask({ polls: Array.from({ length: 1000 }, () => ({ progress: 10 })) }, body);
   await deliver(id);
   await pass(id, seconds - 1);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).body.data.status).toBe("in_progress");

@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import { neverIssued, refusing } from "../../support/bodies.ts";
-import { type Account, readBalance, call, complete, finish, holdTime, newAccount, script, submit, unique } from "../../support/gateway.ts";
+import { type Account, readBalance, call, complete, finish, holdTime, newAccount, submit, unique, newTask } from "../../support/gateway.ts";
 import { expectNothingPaid } from "../../support/refusal.ts";
 
 holdTime();
@@ -210,10 +210,7 @@ test("a video that is not completed is refused as the source", async () => {
   await refusesTask(account, await submit(account, path, { model, prompt: unique() }));
 });
 test("a video that failed is refused as the source", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
-  const id = await submit(account, path, { model, prompt });
+  const { account, id } = await newTask({ polls: [{ failed: "content_policy_violation" }] }, { model });
   expect((await finish(account, id)).body.data.status).toBe("failed");
   await refusesTask(account, id);
 });

@@ -1,17 +1,17 @@
 /** Videos that fail: later, at submission, or because an input image cannot be fetched. Sections 2.2 and 4.3 of the interface. */
 
 import { expect, test, vi } from "vitest";
-import { readBalance, call, finish, holdTime, newAccount, script, submit, unique, upstreamCalls } from "../../support/gateway.ts";
+import { readBalance, call, finish, holdTime, newAccount, submit, unique, upstreamCalls, newTask } from "../../support/gateway.ts";
 
 holdTime();
 
 const videos = "/v1/videos/generations";
 
 test("a failed video has an error and none of a result's fields", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 30 }, { failed: "content_policy_violation" }] });
-  const id = await submit(account, videos, { model: "vidC-1-0-pro-fast", prompt });
+  const { account, id } = await newTask(
+    { polls: [{ progress: 30 }, { failed: "content_policy_violation" }] },
+    { model: "vidC-1-0-pro-fast" },
+  );
   const created_at = Math.floor(Date.now() / 1000);
   await finish(account, id);
   expect((await call(`${videos}/${id}`, { key: account.key })).body).toEqual({

@@ -12,9 +12,9 @@ import {
   holdTime,
   newAccount,
   pass,
-  script,
   submit,
   unique,
+  newTask,
 } from "../../support/gateway.ts";
 import { pixel } from "../../media/images.ts";
 
@@ -73,10 +73,7 @@ test.each(modes)("%s with %j is resolved, priced, generated and charged", async 
 });
 
 test("the video query has exactly its documented fields in each state", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 40 }] });
-  const id = await submit(account, videos, { model: "vidA-2", prompt });
+  const { account, id } = await newTask({ polls: [{ progress: 40 }] }, { model: "vidA-2" });
   const record = { id, object: "video.generation", model: "vidA-2", created_at: now() };
   expect(await look(account, id)).toEqual({ ...record, status: "submitted", progress: 0, estimated_time: 6 });
   await deliver(id);

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { sha256Hex, toObjectId } from "../../../src/base/ids.ts";
 import { canonicalJson } from "../../../src/media/canonical-json.ts";
 import { publicKeys, signReceipt } from "../../../src/signing/receipts.ts";
-import { call, complete, finish, holdTime, newAccount, script, submit, unique } from "../../support/gateway.ts";
+import { call, complete, finish, holdTime, newAccount, submit, unique, newTask } from "../../support/gateway.ts";
 
 holdTime();
 
@@ -114,10 +114,7 @@ test.each(["nonsense", "{}", btoa("no key at all")])("an invalid key is an error
 });
 
 test("a failed task's receipt has no files, and the number of routes that were tried", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ failed: "provider_error" }] });
-  const id = await submit(account, "/v1/videos/generations", { model: "vidA-2", prompt });
+  const { account, id } = await newTask({ polls: [{ failed: "provider_error" }] }, { model: "vidA-2" });
   expect((await finish(account, id)).body.data.status).toBe("failed");
   expect((await readReceipt(id, account.key)).body.receipt).toMatchObject({
     status: "failed",

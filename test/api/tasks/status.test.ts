@@ -3,7 +3,7 @@
 import "../../support/alone.ts";
 import { expect, test, vi } from "vitest";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
-import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique } from "../../support/gateway.ts";
+import { type Account, call, deliver, finish, holdTime, newAccount, pass, script, submit, unique, newTask } from "../../support/gateway.ts";
 
 holdTime();
 
@@ -51,10 +51,7 @@ test.each(kinds)("%s: Retry-After and estimated_time are present until the task 
 });
 
 test("the generic query is complete in each state", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ progress: 40 }] });
-  const id = await submitImage(account, prompt);
+  const { account, prompt, id } = await newTask({ polls: [{ progress: 40 }] });
   const created_at = Math.floor(Date.now() / 1000);
   const metadata = { kind: "image", prompt, size: "1:1", n: 1, quality: "standard", reserved: 0.03 };
   const data = { id, object: "generation.task", model: "imgA-4", created_at, metadata, cost: { reserved: 0.03 } };
@@ -160,10 +157,7 @@ test("an answer in another language has another ETag", async () => {
 });
 
 test("a failure's message is in the caller's language, its code is the same", async () => {
-  const account = await newAccount();
-  const prompt = unique();
-  await script({ match: prompt, polls: [{ failed: "content_policy_violation" }] });
-  const id = await submitVideo(account, prompt);
+  const { account, id } = await newTask({ polls: [{ failed: "content_policy_violation" }] }, { model: "vidA-2" });
   await finish(account, id);
   const letters = { en: /^[ -~]+$/, zh: /[\u4e00-\u9fff]/, ko: /[\uac00-\ud7af]/, ja: /[\u3040-\u30ff]/ };
   for (const [language, isOf] of Object.entries(letters)) {
