@@ -10,7 +10,7 @@ import { parts } from "../../src/console/messages.ts";
 import { relativeTime } from "../../src/console/parts/date-time.tsx";
 import { openWallet } from "../../src/db/ledger.ts";
 import gateway from "../../src/worker.ts";
-import { Browser } from "./support.ts";
+import { Browser, signedUp } from "./support.ts";
 
 test("visitors are redirected to the sign-in page", async () => {
   for (const path of ["/console", "/console/keys"]) {
@@ -21,14 +21,12 @@ test("visitors are redirected to the sign-in page", async () => {
 });
 
 test("signing up opens an account with the sign-up quota", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   expect(await browser.read("/console")).toContain("$5.00");
 });
 
 test("the session cookie is limited to this host and not readable by scripts", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   await browser.ask("/console/sign-out", {});
   const response = await browser.ask("/console/sign-in", { email, password: "correct horse battery" });
   expect(response.status).toBe(303);
@@ -40,8 +38,7 @@ test("the session cookie is limited to this host and not readable by scripts", a
 });
 
 test("signing out ends the session, also for a copied cookie", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   await browser.ask("/console/sign-out", {});
   expect((await browser.ask("/console")).status).toBe(303);
@@ -50,8 +47,7 @@ test("signing out ends the session, also for a copied cookie", async () => {
 });
 
 test("a wrong password is refused, and after five of them in a minute further attempts are refused", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { email } = await signedUp();
   const other = new Browser();
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 6; attempt++)
@@ -60,8 +56,7 @@ test("a wrong password is refused, and after five of them in a minute further at
 });
 
 test("a page that is asked for after the session has ended says so on the sign-in page, and for a visitor it does not", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   // Signed out elsewhere: the browser still has its cookie.
   await env.DB.prepare("DELETE FROM auth_session WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)").bind(email).run();
   const answer = await browser.ask("/console/usage");
@@ -75,8 +70,7 @@ test("a page that is asked for after the session has ended says so on the sign-i
 });
 
 test("a key is shown once, works, and is refused after its deletion", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const shown = await (await browser.ask("/console/keys", { name: "first <i>key</i>", quota: "1.5", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
   expect(shown).not.toContain("<i>key</i>");
@@ -101,8 +95,7 @@ test.each([
   [{ name: "x", quota: "", expires: "2020-01-01" }, "in the future"],
   [{ name: "x", quota: "", expires: "soon" }, "in the future"],
 ])("a key of %o is refused", async (form, reason) => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const response = await browser.ask("/console/keys", form);
   expect(response.status).toBe(400);
   expect(await response.text()).toContain(reason);
@@ -184,8 +177,7 @@ test.each([
   ["ko", /잔액: <span id="balance-side">/, "2분 전"],
   ["ja", /残高：<span id="balance-side">/, "2 分前"],
 ] as const)("amounts and times have the order and spaces of %s", async (language, balance, ago) => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   await browser.ask(`/console/language?to=${language}`);
   expect(await browser.read("/console")).toMatch(balance);
   expect(relativeTime(language, 0, 125_000)).toBe(ago);
@@ -231,8 +223,7 @@ test("an unknown page is 404, with navigation for signed-in users; a trailing sl
   const stranger = await new Browser().ask("/console/nothing");
   expect(stranger.status).toBe(404);
   expect(await stranger.text()).not.toContain('href="/console/usage"');
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   for (const path of ["/console/nothing", "/console/keys/none/more", "/console/keys/none/delete"]) {
     const response = await browser.ask(path);
     expect(response.status, path).toBe(404);
@@ -273,8 +264,7 @@ test("after signing in or up the requested page opens, and never a page outside 
 });
 
 test("a refused sign-up names the fields and keeps the values except the password", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { email } = await signedUp();
   const typed = { name: "Ann Example", email: "ann-at-example", password: "short" };
   const response = await new Browser().ask("/console/sign-up", typed);
   const html = await response.text();
@@ -325,8 +315,7 @@ test("no two message files share a key, and each message has the same placeholde
 });
 
 test("pages opened at the same time create one key for the playground", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const answers = await Promise.all(Array.from({ length: 4 }, () => browser.ask("/console")));
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(await listKeys(env.DB, (await accountByEmail(env.DB, email))!.id)).toHaveLength(1);

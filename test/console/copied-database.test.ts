@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { accountByEmail } from "../../src/db/accounts.ts";
 import { readWebhook, sealSecrets } from "../../src/db/webhooks.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
-import { Browser, mailbox } from "./support.ts";
+import { Browser, mailbox, signedUp } from "./support.ts";
 
 holdTime();
 
@@ -27,8 +27,7 @@ const storedSecrets = async ({ id }: Pick<Account, "id">) =>
 
 test("API keys, client tokens, webhook secrets, invitations, links to reset a password and session cookies are not in the database", async () => {
   const { emails: sent, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   const link = /token=([^\s&]+)/.exec(sent.find(({ to }) => to === email)!.text)?.[1] ?? "";
   await browser.ask("/console/sign-in", { email, password: "correct horse battery", to: `/console/confirm?token=${link}` });
   const account = (await accountByEmail(env.DB, email)) ?? (await newAccount());

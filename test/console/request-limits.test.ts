@@ -3,7 +3,7 @@
 import { expect, test, vi } from "vitest";
 import { bindings } from "../support/faults.ts";
 import { holdTime } from "../support/gateway.ts";
-import { Browser, mailbox, words } from "./support.ts";
+import { Browser, mailbox, signedUp, words } from "./support.ts";
 
 holdTime();
 
@@ -26,23 +26,20 @@ function countStatements(): () => number {
 
 test("a form above the limit of a user changes nothing, and is sent again by reloading the page; others are not concerned", async () => {
   const FORMS = limitOf(2);
-  const browser = new Browser({ FORMS });
-  await browser.signUp();
+  const { browser } = await signedUp({ FORMS });
   const rename = (name: string, of = browser) => of.ask("/console/account/name", { name });
   expect([(await rename("Ann")).status, (await rename("Beth")).status]).toEqual([303, 303]);
   const refused = await rename("Cleo");
   expect([refused.status, refused.headers.get("retry-after"), refused.headers.get("cache-control")]).toEqual([429, "60", "no-store"]);
   expect(words(await refused.text())).toContain("Nothing was changed. Wait a minute, then reload this page");
   expect(await browser.read("/console/account")).toContain('value="Beth"');
-  const other = new Browser({ FORMS });
-  await other.signUp();
+  const { browser: other } = await signedUp({ FORMS });
   expect((await rename("Dora", other)).status).toBe(303);
   expect([...FORMS.keys.values()]).toEqual([3, 1]);
 });
 
 test("the playground keeps what was typed beside the note, and a live part of a page stays as it is", async () => {
-  const browser = new Browser({ PAGES: limitOf(0) });
-  await browser.signUp();
+  const { browser } = await signedUp({ PAGES: limitOf(0) });
   // What is typed there is sent at each pause, and counts as a page.
   const form = await browser.ask("/console/playground", { model: "imgA-4", do: "preview" }, undefined, { "hx-request": "true" });
   expect([form.status, form.headers.get("hx-reswap")]).toEqual([200, "none"]);
@@ -86,16 +83,14 @@ test("a user has three lists on their way as files; one that is read or broken o
 
 test("pages above the limit of a user read only the session", async () => {
   const PAGES = limitOf(1);
-  const browser = new Browser({ PAGES });
-  await browser.signUp();
+  const { browser } = await signedUp({ PAGES });
   expect((await browser.ask("/console/usage")).status).toBe(200);
   const statements = countStatements();
   for (const path of ["/console/usage", "/console/logs", "/docs", "/console/nothing"])
     expect((await browser.ask(path)).status, path).toBe(429);
   const refused = statements();
   // The same without a limit, for comparison.
-  const free = new Browser();
-  await free.signUp();
+  const { browser: free } = await signedUp();
   const before = statements();
   await free.ask("/console/usage");
   expect(refused / 4).toBeLessThan((statements() - before) / 3);

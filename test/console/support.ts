@@ -99,6 +99,12 @@ export class Browser {
   }
 }
 
+/** A new user in a browser of these variables. */
+export async function signedUp(...vars: ConstructorParameters<typeof Browser>) {
+  const browser = new Browser(...vars);
+  return { browser, email: await browser.signUp() };
+}
+
 /** A new user, who has signed up, and an API key of the account. `add` is added to the balance of a new account. */
 export async function person(browser = new Browser(), add = 0) {
   const email = await browser.signUp();

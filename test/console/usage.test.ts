@@ -8,7 +8,7 @@ import { findCaller } from "../../src/db/callers.ts";
 import { entryReader } from "../../src/storage/archived-entries.ts";
 import { spentByDay, startOfDays } from "../../src/db/ledger-reports.ts";
 import { type Account, readBalance, call, chatsSettled, complete, finish, holdTime, script, submit, image } from "../support/gateway.ts";
-import { Browser, words } from "./support.ts";
+import { Browser, signedUp, words } from "./support.ts";
 
 holdTime();
 const dayMs = 86_400_000;
@@ -16,8 +16,7 @@ const formula = '=1+1, "sum"';
 
 /** A user whose key's name is a formula to spreadsheets. */
 async function person(): Promise<{ browser: Browser; account: Account; email: string }> {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const { id } = (await accountByEmail(env.DB, email))!;
   const shown = await (await browser.ask("/console/keys", { name: formula, quota: "", expires: "" })).text();
   const key = /sk-[0-9A-Za-z]{49}/.exec(shown)![0];
@@ -119,8 +118,7 @@ test("tasks and chats of several days: the sums by day and model, the list and t
     /Spent in 7 days<\/a><\/dt><dd><data class="num" value="0\.030072" title="0.030072 USD">\$0.03</,
   );
 
-  const stranger = new Browser();
-  await stranger.signUp();
+  const { browser: stranger } = await signedUp();
   expect(await stranger.read("/console/usage?days=90")).toContain("There are no charges in this period.");
   expect((await file(stranger, 90)).rows).toEqual([]);
   const { submitted = "", task = "" } = rows.at(1)!;

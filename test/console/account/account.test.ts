@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { insertAccount } from "../../../src/db/accounts.ts";
 import { openWallet } from "../../../src/db/ledger.ts";
 import { holdTime } from "../../support/gateway.ts";
-import { Browser, type Email, mailbox } from "../support.ts";
+import { Browser, type Email, mailbox, signedUp } from "../support.ts";
 
 holdTime();
 
@@ -35,8 +35,7 @@ async function confirm(browser: Browser, sent: Email | undefined): Promise<Respo
 }
 
 test("the page shows the user's data, escaped, and redirects visitors to sign in", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const page = await browser.read("/console/account?done=%3Cscript%3E&problem=toString&error=%3Cscript%3E");
   expect(page).toContain(email);
   expect(page).toContain("A &lt;b&gt;person&lt;/b&gt;");
@@ -46,8 +45,7 @@ test("the page shows the user's data, escaped, and redirects visitors to sign in
 });
 
 test("a changed password ends all other sessions and works for the next sign-in", async () => {
-  const first = new Browser();
-  const email = await first.signUp();
+  const { browser: first, email } = await signedUp();
   const other = await signedIn(email);
   const form = { old: password, new: "another horse battery" };
   for (const wrong of [
@@ -67,8 +65,7 @@ test("a changed password ends all other sessions and works for the next sign-in"
 });
 
 test("after five wrong guesses of the old password in a minute further attempts are refused", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const outcomes: (string | null)[] = [];
   for (let guess = 0; guess < 6; guess++)
     outcomes.push((await browser.ask("/console/account/password", { old: "wrong horse battery", new: "short" })).headers.get("location"));
@@ -77,8 +74,7 @@ test("after five wrong guesses of the old password in a minute further attempts 
 });
 
 test("sessions are listed without their secrets, and ended one by one or all; sessions of other users are not affected", async () => {
-  const first = new Browser();
-  const email = await first.signUp();
+  const { browser: first, email } = await signedUp();
   const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
   const other = await signedIn(email, {}, { "user-agent": agent });
   const third = await signedIn(email, {}, { "user-agent": "<script>alert(1)</script>" });
@@ -93,8 +89,7 @@ test("sessions are listed without their secrets, and ended one by one or all; se
     .run<{ id: string; token: string; userAgent: string }>();
   for (const { token } of results) expect(page).not.toContain(token);
   const { id } = results.find(({ userAgent }) => userAgent === agent)!;
-  const stranger = new Browser();
-  await stranger.signUp();
+  const { browser: stranger } = await signedUp();
   expect((await stranger.ask(`/console/account/sessions/${id}/end`, {})).status).toBe(404);
   expect(await isIn(other)).toBe(true);
   expect((await first.ask(`/console/account/sessions/${id}/end`, {})).status).toBe(303);
@@ -108,8 +103,7 @@ test("sessions are listed without their secrets, and ended one by one or all; se
 });
 
 test("signing in never continues a session that another site planted in the browser", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const planted = browser.cookies.get("__Secure-gateway.session_token")!;
   const cookie = `__Secure-gateway.session_token=${planted}`;
   for (const before of [cookie, "__Secure-gateway.session_token=made-up.c2ln"]) {
@@ -121,8 +115,7 @@ test("signing in never continues a session that another site planted in the brow
 });
 
 test("external return addresses are not followed after signing in or out", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const evil = "https://evil.example/";
   const more = { callbackURL: evil, redirectTo: evil, to: evil, next: evil };
   const query = new URLSearchParams(more).toString();
@@ -136,8 +129,7 @@ test("external return addresses are not followed after signing in or out", async
 
 test("a forgotten password is reset by an e-mailed link, once, and all sessions end", async () => {
   const { emails, vars } = mailbox();
-  const first = new Browser();
-  const email = await first.signUp();
+  const { browser: first, email } = await signedUp();
   const known = await new Browser(vars).ask("/console/forgot", { email });
   const unknown = await new Browser(vars).ask("/console/forgot", { email: `no-${email}` });
   expect(known.status).toBe(200);
@@ -159,8 +151,7 @@ test("a forgotten password is reset by an e-mailed link, once, and all sessions 
 
 test("an e-mail greets a user whose address is verified, and its link is a button; a stranger's words are in none", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   await new Browser(vars).ask("/console/forgot", { email });
   for (const { text, html } of emails) expect(text + html).not.toContain("person");
   await confirm(browser, emails[0]);
@@ -175,8 +166,7 @@ test("an e-mail greets a user whose address is verified, and its link is a butto
 
 test("a new password and a new address end the links that were mailed before", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   await confirm(browser, emails[0]);
   const askLink = async (address: string) => {
     await new Browser(vars).ask("/console/forgot", { email: address });
@@ -243,8 +233,7 @@ test("a new password is told to the user's address, a new address to the one bef
 
 test("a first password beside a linked login is told to the user's address", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   await confirm(browser, emails[0]);
   await env.DB.prepare("UPDATE auth_account SET password = NULL WHERE userId = (SELECT id FROM auth_user WHERE email = ?1)")
     .bind(email)
@@ -255,8 +244,7 @@ test("a first password beside a linked login is told to the user's address", asy
 
 test("one address gets five links of a kind an hour, from however many networks they are asked for", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { email } = await signedUp(vars);
   const ask = (address: string) => new Browser(vars).ask("/console/forgot", { email: address });
   for (let attempt = 0; attempt < 5; attempt++) await ask(email);
   expect(emails).toHaveLength(6);
@@ -275,8 +263,7 @@ test("reset e-mails are limited to five an hour", async () => {
 });
 
 test("without e-mail the page refers to the operator, and no link is in the log", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const lines = vi.spyOn(console, "log");
   expect(await browser.read("/console/forgot")).toContain("Ask the operator");
   expect(await (await browser.ask("/console/forgot", { email })).text()).toContain("Ask the operator");
@@ -285,8 +272,7 @@ test("without e-mail the page refers to the operator, and no link is in the log"
 
 test("an e-mail that cannot be sent is logged without its content", async () => {
   const MAIL = { send: () => Promise.reject(Object.assign(new Error("to x@example.com"), { code: "E_SENDER_NOT_VERIFIED" })) };
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { email } = await signedUp();
   const lines = vi.spyOn(console, "error");
   const vars = { MAIL: MAIL as unknown as SendEmail, MAIL_FROM: "gateway@example.com" };
   expect((await new Browser(vars).ask("/console/forgot", { email })).status).toBe(200);
@@ -297,8 +283,7 @@ test("an e-mail that cannot be sent is logged without its content", async () => 
 
 test("if e-mail can be sent, an account is created when its address is verified, by the password and a button", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   const link = linkIn(emails[0]);
   // Before that the password opens nothing, also for one who has chosen it for another person's address.
   const refused = await browser.ask("/console/sign-in", { email, password });
@@ -328,8 +313,7 @@ test("if e-mail can be sent, an account is created when its address is verified,
 
 test("a new user's link works in a browser in which another user is signed in", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const first = await browser.signUp();
+  const { browser, email: first } = await signedUp(vars);
   await confirm(browser, emails[0]);
   const second = await browser.signUp();
   expect(await browser.read("/console/account")).toContain(first);
@@ -410,8 +394,7 @@ test("a user who verifies the address of an account that the operator opened bec
 });
 
 test("a changed name is shown on the page and to the operator", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   expect((await browser.ask("/console/account/name", { name: " " })).headers.get("location")).toBe("/console/account?problem=name");
   expect((await browser.ask("/console/account/name", { name: "x".repeat(201) })).headers.get("location")).toBe(
     "/console/account?problem=name",
@@ -426,8 +409,7 @@ test("a changed name is shown on the page and to the operator", async () => {
 
 test("an address is changed by the link sent to the new address, in the same session, and the account's address changes too", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   await confirm(browser, emails[0]);
   const moved = `moved-${crypto.randomUUID()}@example.com`;
   const ask = async (to: string) => (await browser.ask("/console/account/email", { email: to })).headers.get("location");
@@ -441,8 +423,7 @@ test("an address is changed by the link sent to the new address, in the same ses
   const link = linkIn(emails.at(-1));
   const token = link.searchParams.get("token")!;
   // Neither the request nor the link in another browser changes anything.
-  const stranger = new Browser(vars);
-  await stranger.signUp();
+  const { browser: stranger } = await signedUp(vars);
   await confirm(stranger, emails.at(-1));
   expect((await stranger.ask("/console/confirm", { token })).status).toBe(400);
   const page = await browser.read(link.pathname + link.search);
@@ -463,16 +444,14 @@ test("a user whose link for a new address has expired, or whose new address anot
   const moved = `moved-${crypto.randomUUID()}@example.com`;
   const movers: [Browser, token: string][] = [];
   for (let count = 0; count < 2; count++) {
-    const browser = new Browser(vars);
-    await browser.signUp();
+    const { browser } = await signedUp(vars);
     await confirm(browser, emails.at(-1));
     await browser.ask("/console/account/email", { email: moved });
     movers.push([browser, linkIn(emails.at(-1)).searchParams.get("token")!]);
   }
   const answers = await Promise.all(movers.map(([browser, token]) => browser.ask("/console/confirm", { token })));
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 400]);
-  const browser = new Browser(vars);
-  await browser.signUp();
+  const { browser } = await signedUp(vars);
   await confirm(browser, emails.at(-1));
   await browser.ask("/console/account/email", { email: `late-${moved}` });
   const token = linkIn(emails.at(-1)).searchParams.get("token")!;
@@ -483,8 +462,7 @@ test("a user whose link for a new address has expired, or whose new address anot
 
 test("an address that belongs to another account stays with that account, whoever verifies it", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   await confirm(browser, emails[0]);
   const operators = `operator-${crypto.randomUUID()}@example.com`;
   const { account, statement } = insertAccount(env.DB, operators, null);
@@ -498,16 +476,14 @@ test("an address that belongs to another account stays with that account, whoeve
 });
 
 test("without e-mail only the operator can change an address", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const response = await browser.ask("/console/account/email", { email: "moved@example.com" });
   expect(response.headers.get("location")).toBe("/console/account?problem=email_by_operator");
   expect(await browser.read("/console/account")).toContain(email);
 });
 
 test("a session in use is prolonged once a day, in the browser too, and ends after a week without use", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const start = Date.now();
   const visit = (day: number) => (vi.setSystemTime(start + day * 86_400_000), browser.ask("/console"));
   const renewed = async (day: number) => (await visit(day)).headers.getSetCookie().filter((line) => line.includes("session_token="));
@@ -518,8 +494,7 @@ test("a session in use is prolonged once a day, in the browser too, and ends aft
   }
   // Ending all sessions after a day of use leaves no cookie.
   vi.setSystemTime(start + 12 * 86_400_000);
-  const other = new Browser();
-  await other.signUp();
+  const { browser: other } = await signedUp();
   vi.setSystemTime(start + 14 * 86_400_000);
   await other.ask("/console/account/sessions/end", {});
   expect([...other.cookies.keys()].filter((name) => name.includes("session_token"))).toEqual([]);
@@ -527,8 +502,7 @@ test("a session in use is prolonged once a day, in the browser too, and ends aft
 });
 
 test("a user whose account is disabled can sign out", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   await env.DB.prepare("UPDATE account SET disabled = 1 WHERE email = ?1").bind(email).run();
   const answer = await browser.ask("/console/keys");
   expect(answer.status).toBe(403);
@@ -550,8 +524,7 @@ test("a user opens a hundred sessions an hour: each is a row, and one of the aud
 });
 
 test("the name of a browser is stored short: the audit log keeps it for more than a year", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   const agent = `Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0 ${"x".repeat(15_000)}`;
   await signedIn(email, {}, { "user-agent": agent });
   const { stored, logged } = (await env.DB.prepare(

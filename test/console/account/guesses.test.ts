@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { expire } from "../../../src/operations/expire.ts";
 import { holdTime } from "../../support/gateway.ts";
-import { Browser, mailbox } from "../support.ts";
+import { Browser, mailbox, signedUp } from "../support.ts";
 
 holdTime();
 
@@ -20,11 +20,9 @@ async function guess(email: string): Promise<void> {
 }
 
 test("strangers have thirty guesses an hour at one password, from however many networks; the user's browsers still sign in", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   await browser.ask("/console/sign-out", {});
-  const other = new Browser();
-  await other.signUp();
+  const { browser: other } = await signedUp();
   await guess(email.toUpperCase());
   // Also with the right password, and from a browser in which another user has signed in.
   expect([await attempt(email, password), (await other.ask("/console/sign-in", { email, password })).status]).toEqual([429, 429]);
@@ -71,8 +69,7 @@ test("a user who is refused sets a new password by e-mail, and signs in with it 
 });
 
 test("successes are no guesses, and the cookie of a known browser opens nothing", async () => {
-  const browser = new Browser();
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp();
   for (let count = 0; count < 32; count++) expect(await attempt(email, password)).toBe(303);
   const known = [...browser.cookies].find(([name]) => name.endsWith("gateway.known"))!;
   const session = [...browser.cookies].find(([name]) => name.endsWith("session_token"))!;

@@ -4,7 +4,7 @@ import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { env } from "cloudflare:workers";
 import { expect, test, vi } from "vitest";
 import { expire } from "../../../src/operations/expire.ts";
-import { Browser, mailbox, refusedSignIns } from "../support.ts";
+import { Browser, mailbox, refusedSignIns, signedUp } from "../support.ts";
 
 const origin = "https://gateway.example";
 const isUserPresent = 1;
@@ -88,8 +88,7 @@ async function enter(key: Authenticator, flags?: number, from?: string): Promise
 }
 
 test("a passkey is added, signs in, and no longer does after its owner deleted it", async () => {
-  const owner = new Browser();
-  const email = await owner.signUp();
+  const { browser: owner, email } = await signedUp();
   const key = new Authenticator();
   expect(await add(owner, key)).toBe(200);
   const page = await owner.read("/console/account");
@@ -98,8 +97,7 @@ test("a passkey is added, signs in, and no longer does after its owner deleted i
   expect(status).toBe(200);
   expect(await browser.read("/console/account")).toContain(email);
   const path = /\/console\/account\/passkeys\/\w+\/delete/.exec(page)![0];
-  const stranger = new Browser();
-  await stranger.signUp();
+  const { browser: stranger } = await signedUp();
   expect((await stranger.ask(path, {})).status).toBe(404);
   expect((await enter(key)).status).toBe(200);
   expect((await owner.ask(path, {})).status).toBe(303);
@@ -107,8 +105,7 @@ test("a passkey is added, signs in, and no longer does after its owner deleted i
 });
 
 test("a passkey without user verification is refused and logged, and so is one created for another site", async () => {
-  const owner = new Browser();
-  const email = await owner.signUp();
+  const { browser: owner, email } = await signedUp();
   const key = new Authenticator();
   expect(await add(owner, key, isUserPresent)).toBe(400);
   expect(await add(owner, key)).toBe(200);
@@ -119,8 +116,7 @@ test("a passkey without user verification is refused and logged, and so is one c
 });
 
 test("a challenge is valid once in one browser; a wrong signature is refused", async () => {
-  const owner = new Browser();
-  await owner.signUp();
+  const { browser: owner } = await signedUp();
   const key = new Authenticator();
   await add(owner, key);
   const browser = new Browser();
@@ -138,8 +134,7 @@ test("a challenge is valid once in one browser; a wrong signature is refused", a
 });
 
 test("requests from other origins are refused, and adding a passkey needs a recent session", async () => {
-  const owner = new Browser();
-  const email = await owner.signUp();
+  const { browser: owner, email } = await signedUp();
   for (const path of ["/console/passkeys/options", "/console/passkeys", "/console/account/passkeys/options", "/console/account/passkeys"])
     for (const from of [null, "https://evil.example"]) expect((await owner.ask(path, "{}", from)).status).toBe(403);
   expect((await new Browser().ask("/console/account/passkeys/options", "{}")).status).toBe(303);
@@ -152,8 +147,7 @@ test("requests from other origins are refused, and adding a passkey needs a rece
 
 test("a user who verifies an address by e-mail loses passkeys that were added before", async () => {
   const { emails, vars } = mailbox();
-  const taker = new Browser();
-  const email = await taker.signUp();
+  const { browser: taker, email } = await signedUp();
   const key = new Authenticator();
   expect(await add(taker, key)).toBe(200);
   const owner = new Browser(vars);
@@ -166,8 +160,7 @@ test("a user who verifies an address by e-mail loses passkeys that were added be
 
 test("a new passkey is told to the user's address by e-mail, a refused one is not", async () => {
   const { emails, vars } = mailbox();
-  const browser = new Browser(vars);
-  const email = await browser.signUp();
+  const { browser, email } = await signedUp(vars);
   const token = /token=([\w.%-]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";
   await browser.ask("/console/sign-in", { email, password: "correct horse battery", to: `/console/confirm?token=${token}` });
   expect(await add(browser, new Authenticator(), isUserPresent)).toBe(400);
@@ -216,8 +209,7 @@ test("visitors who do not sign in leave nothing that others' sign-ins read, and 
 });
 
 test("a user has at most fifty passkeys: each is a row as large as a browser makes it", async () => {
-  const owner = new Browser();
-  const email = await owner.signUp();
+  const { browser: owner, email } = await signedUp();
   const userId = await env.DB.prepare("SELECT id FROM auth_user WHERE email = ?1").bind(email).first<string>("id");
   await env.DB.batch(
     Array.from({ length: 50 }, (_, at) =>

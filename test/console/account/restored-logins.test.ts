@@ -11,7 +11,7 @@ import { WalletObject } from "../../../src/wallet/object.ts";
 import { asAdmin, call, holdTime, wakeWallet } from "../../support/gateway.ts";
 import { backUp, restore } from "../../operations/backup.ts";
 import { bindings, failOnce } from "../../support/faults.ts";
-import { Browser, mailbox } from "../support.ts";
+import { Browser, mailbox, signedUp } from "../support.ts";
 
 holdTime();
 
@@ -106,8 +106,7 @@ test("an admin whose role was taken, and a member who was removed, get no page w
   expect(await admin.read("/status"), "nor on a public page").not.toContain('href="/console/usage"');
 
   // Nor may anyone join by a link that was withdrawn with the member's removal.
-  const stranger = new Browser();
-  await stranger.signUp();
+  const { browser: stranger } = await signedUp();
   expect((await stranger.ask("/console/join", { invitation: token })).status).toBe(403);
   // The other account of the removed member is not concerned.
   expect((await guest.ask("/console/switch", { account: own.id })).status).toBe(303);
@@ -119,8 +118,7 @@ test("an admin whose role was taken, and a member who was removed, get no page w
 test.each(["withdrawn", "replaced by one to a smaller role"])("an invitation that was %s stays so after a restore", async (how) => {
   const browser = new Browser();
   const account = (await accountByEmail(env.DB, await browser.signUp()))!;
-  const guest = new Browser();
-  const email = await guest.signUp();
+  const { browser: guest, email } = await signedUp();
   const ownerId = (await env.DB.prepare("SELECT user_id AS id FROM membership WHERE account_id = ?1")
     .bind(account.id)
     .first<string>("id"))!;
@@ -145,8 +143,7 @@ test.each(["withdrawn", "replaced by one to a smaller role"])("an invitation tha
 });
 
 test("pages ask the wallet object for lost changes at most every eight seconds", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const calls = vi.spyOn(WalletObject.prototype, "checkKeys");
   for (const path of ["/console", "/console/tasks", "/console/models"]) expect((await browser.ask(path)).status).toBe(200);
   expect(calls).toHaveBeenCalledTimes(1);

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import { mailTopUp } from "../../../src/console/letters.ts";
 import { asAdmin, holdTime } from "../../support/gateway.ts";
 import { Shop } from "../../payments/support.ts";
-import { Browser, person } from "../support.ts";
+import { Browser, person, signedUp } from "../support.ts";
 
 beforeEach(holdTime);
 
@@ -199,8 +199,7 @@ test("payments that the operator has ended: no forms, but what was paid, its rec
   const vars: Partial<PaymentsBindings> = {};
   const shop = new Shop(vars);
   const gateway = shop.vars;
-  const browser = new Browser({}, gateway);
-  await browser.signUp();
+  const { browser } = await signedUp({}, gateway);
   const { headers } = await browser.ask(`${page}/pay`, { chosen: "10000000", other: "" });
   shop.stripe.pay(inSession(headers.get("location")));
   await shop.deliver();

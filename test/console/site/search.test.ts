@@ -6,7 +6,7 @@ import { accountByEmail } from "../../../src/db/accounts.ts";
 import { insertConversation } from "../../../src/db/conversations.ts";
 import { listMembers } from "../../../src/db/memberships.ts";
 import { holdTime, submit, unique } from "../../support/gateway.ts";
-import { Browser, operator, person } from "../support.ts";
+import { Browser, operator, person, signedUp } from "../support.ts";
 
 beforeEach(holdTime);
 afterEach(() => vi.useRealTimers());
@@ -61,8 +61,7 @@ test("a user finds the own conversations by their titles, and no other user's", 
 });
 
 test("a user finds pages, models, keys and actions; the palette gets the list alone", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   await browser.ask("/console/keys", { name: "Lighthouse shop", quota: "", expires: "" });
   const page = await browser.read("/console/search?q=lighthouse");
   expect(page).toContain("<h1>Search</h1>");

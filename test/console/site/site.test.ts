@@ -9,7 +9,7 @@ import { docPath, moved, pageNames } from "../../../src/console/site/contents.ts
 import { pageHead } from "../../../src/console/site/docs.ts";
 import { tagPath, tags } from "../../../src/console/site/openapi.ts";
 import gateway from "../../../src/worker.ts";
-import { Browser } from "../support.ts";
+import { Browser, signedUp } from "../support.ts";
 
 const html = { accept: "text/html,application/xhtml+xml" };
 const base = "https://gateway.example";
@@ -141,8 +141,7 @@ test("without the console / has only the API's links", async () => {
 });
 
 test("public pages recognize a signed-in user: the console's button instead of signing in; with an old session they do not", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const bar = async (path: string, headers: Record<string, string>) => {
     const response = await ask(path, headers);
@@ -408,8 +407,7 @@ test("every operation's page is small and has a sample that can be copied", asyn
 });
 
 test("a user tries an operation at the price on its button; a stranger, a write and an unknown operation cannot be tried", async () => {
-  const browser = new Browser();
-  await browser.signUp();
+  const { browser } = await signedUp();
   const page = await browser.read("/docs/reference/generations/createImage");
   expect(page).toContain('action="/console/try/createImage"');
   expect(page).toContain("Send · $0.03");
