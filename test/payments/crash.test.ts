@@ -13,10 +13,10 @@ import { findTopUp } from "../../src/db/top-ups.ts";
 import { redeemCode } from "../../src/wallet/codes.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import { bindings, dieAt } from "../support/faults.ts";
-import { type Account, asAdmin, holdTime, newAccount } from "../support/gateway.ts";
+import { type Account, asAdmin, holdTime } from "../support/gateway.ts";
 import { crashWallet } from "../wallet/support.ts";
 import type { StripeEvent } from "../support/stripe.ts";
-import { Shop } from "./support.ts";
+import { type Shop, shopWith } from "./support.ts";
 
 beforeEach(holdTime);
 
@@ -197,8 +197,7 @@ const scenes: Record<string, (shop: Shop, account: Account) => Promise<Scene>> =
 
 test.each(Object.entries(scenes))("%s: a stop after each call", { timeout: 240_000 }, async (_, begin) => {
   for (let step = 1; ; step++) {
-    const shop = new Shop();
-    const account = await newAccount(1);
+    const { shop, account } = await shopWith(1);
     const scene = await begin(shop, account);
     const machine = dieAt(step, [
       ...["run", "first"].map((method) => [bindings.statement(), method] as const),

@@ -11,7 +11,7 @@ import worker from "../../src/worker.ts";
 import { bindings, failOnce } from "../support/faults.ts";
 import { type Account, asAdmin, call, holdTime, newAccount } from "../support/gateway.ts";
 import type { StripeEvent, StripeObject } from "../support/stripe.ts";
-import { Shop } from "./support.ts";
+import { Shop, shopWith } from "./support.ts";
 
 beforeEach(holdTime);
 
@@ -23,8 +23,7 @@ const credits = async ({ id }: Account) =>
 const handled = async () => (await env.DB.prepare("SELECT count(*) AS n FROM payment_event").first<number>("n"))!;
 
 test("a payment: the page of Stripe, then the event, then the balance, the history and the audit log", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const ordered = await shop.order(account, 50);
   expect(ordered).toMatchObject({
     status: 201,
@@ -72,8 +71,7 @@ test("a payment: the page of Stripe, then the event, then the balance, the histo
 });
 
 test("an event takes effect once: repeated, in parallel, and after days", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.pay(account, 10);
   const [event] = shop.stripe.events as [StripeEvent];
   const sent = await Promise.all([1, 2, 3].map(() => shop.send(event)));
@@ -87,8 +85,7 @@ test("an event takes effect once: repeated, in parallel, and after days", async 
 });
 
 test("forged, old and missing signatures are 400 and change nothing; a rotated secret is accepted for as long as it is set", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.pay(account, 10);
   const [event] = shop.stripe.events as [StripeEvent];
   const { body, signature } = await shop.stripe.sign(event);
@@ -172,8 +169,7 @@ test.each([
 });
 
 test("an account without a limit pays nothing: no payment, no automatic top-up, no code", async () => {
-  const shop = new Shop();
-  const account = await newAccount(null);
+  const { shop, account } = await shopWith(null);
   expect(await shop.order(account, 10)).toMatchObject({
     status: 400,
     body: { error: { param: "amount", message: expect.stringContaining("unlimited") } },
@@ -230,8 +226,7 @@ test("payments of something else on the same account of Stripe, and of unknown a
 });
 
 test("an account opens at most thirty pages of Stripe in an hour", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const statuses = [];
   for (let count = 0; count < 31; count++) statuses.push((await shop.order(account, 10)).status);
   expect(statuses).toEqual([...Array.from({ length: 30 }, () => 201), 429]);
@@ -244,8 +239,7 @@ test("an account opens at most thirty pages of Stripe in an hour", async () => {
 });
 
 test("a session that nobody paid expires; the event after a payment changes nothing", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const { body } = await shop.order(account, 10);
   const [id] = [...shop.stripe.sessions.keys()] as [string];
   shop.stripe.expire(id);
@@ -265,8 +259,7 @@ test.each([
   ["the database after a write", () => failOnce(bindings.database(), "batch", true)],
   ["a read", () => failOnce(bindings.statement(), "first")],
 ])("a fault of %s: 503, and Stripe's repeat credits exactly once", async (_, fail) => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.pay(account, 10);
   const [event] = shop.stripe.events as [StripeEvent];
   fail();
@@ -276,8 +269,7 @@ test.each([
 });
 
 test("an answer of Stripe that is lost opens no second session or customer", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   shop.stripe.faults.push("lost");
   expect((await shop.order(account, 10)).status).toBe(201);
   shop.stripe.faults.push(500);
@@ -288,8 +280,7 @@ test("an answer of Stripe that is lost opens no second session or customer", asy
 });
 
 test("refunds are debits, each once, and one that failed or was canceled comes back", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const intent = await shop.pay(account, 20);
   await shop.deliver();
   const part = shop.stripe.refund(intent.id, 500);
@@ -318,8 +309,7 @@ test("refunds are debits, each once, and one that failed or was canceled comes b
 });
 
 test("a payment of which a part arrived adds that part, and no more than it added is taken back", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const intent = await shop.pay(account, 20);
   for (const { type, data } of shop.stripe.events) if (type === "payment_intent.succeeded") data.object["amount_received"] = 1500;
   await shop.deliver();
@@ -357,8 +347,7 @@ test("payments that the operator has ended: nothing new is paid, and what was pa
 });
 
 test("a dispute takes the quota below use, then nothing is accepted until it is won", async () => {
-  const shop = new Shop();
-  const account = await newAccount(0);
+  const { shop, account } = await shopWith(0);
   const intent = await shop.pay(account, 10);
   await shop.deliver();
   const ask = () => call("/v1/images/generations", { key: account.key, body: { model: "imgA-4", prompt: "a lighthouse" } });
@@ -376,8 +365,7 @@ test("a dispute takes the quota below use, then nothing is accepted until it is 
 });
 
 test("an inquiry and a dispute that a refund prevented take nothing, a lost dispute stays taken", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const [asked, lost] = [await shop.pay(account, 10), await shop.pay(account, 20)];
   const inquiry = shop.stripe.dispute(asked.id, "warning_needs_response");
   shop.stripe.dispute(asked.id, "prevented");
@@ -415,8 +403,7 @@ test.each([
 });
 
 test("a lost event is found by the daily look, with an alert, and settled once; an event that comes after it changes nothing", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   for (const _ of [1, 2]) await shop.run();
   const intent = await shop.pay(account, 20);
   shop.stripe.payElsewhere();
@@ -457,8 +444,7 @@ test("the daily look reads every page, goes on after a fault, and one payment th
 });
 
 test.each(["deleted", "of test mode"])("a customer that Stripe does not know, because it was %s, is made again", async (why) => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.pay(account, 20);
   await shop.deliver();
   const before = [...shop.stripe.customers.keys()];
@@ -477,8 +463,7 @@ test.each(["deleted", "of test mode"])("a customer that Stripe does not know, be
 });
 
 test("an erased account loses its customer at Stripe; a payment that arrives later is still noted", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.pay(account, 20);
   expect(shop.stripe.customers.size).toBe(1);
   expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBeLessThan(300);
@@ -492,8 +477,7 @@ test("an erased account loses its customer at Stripe; a payment that arrives lat
 });
 
 test("an account that is erased while its customer is made leaves none at Stripe", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const answerTo = shop.stripe.fetch.bind(shop.stripe);
   vi.spyOn(shop.stripe, "fetch").mockImplementation(async (request) => {
     const answer = await answerTo(request);
@@ -508,8 +492,7 @@ test("an account that is erased while its customer is made leaves none at Stripe
 });
 
 test("a payment that got no session ends after a day, one whose event is lost after three weeks; both can still be paid", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const lost = (await shop.order(account, 10)).body.id as string;
   const [session = ""] = shop.stripe.sessions.keys();
   shop.stripe.faults.push(500, 500);

@@ -7,7 +7,7 @@ import { type Desk, openStripe } from "../../src/payments/stripe.ts";
 import Payments from "../../src/payments/worker.ts";
 import { PaymentObjects } from "../../src/rpc/payment-objects.ts";
 import type { TopUpAnswer, TopUpOrder } from "../../src/rpc/payments.ts";
-import { type Account, type Answer, call } from "../support/gateway.ts";
+import { type Account, type Answer, call, newAccount } from "../support/gateway.ts";
 import { StripeEmulator, type StripeEvent } from "../support/stripe.ts";
 
 const keys = { STRIPE_SECRET_KEY: "sk_test_key", STRIPE_WEBHOOK_SECRET: "whsec_test_secret" };
@@ -95,3 +95,6 @@ export class Shop {
     return answer;
   }
 }
+
+/** A shop, and an account with this quota. */
+export const shopWith = async (quota: number | null) => ({ shop: new Shop(), account: await newAccount(quota) });

@@ -10,7 +10,7 @@ import { type Account, asAdmin, call, holdTime, newAccount, wakeWallet } from ".
 import { backUp, restore } from "../operations/backup.ts";
 import type { StripeObject } from "../support/stripe.ts";
 import { newCharge, openWallet } from "../wallet/support.ts";
-import { Shop } from "./support.ts";
+import { Shop, shopWith } from "./support.ts";
 
 beforeEach(holdTime);
 
@@ -39,8 +39,7 @@ function mailbox(): { sent: TopUpPause[]; vars: Partial<Env> } {
 }
 
 test("a low balance is topped up once; the event that follows changes nothing, and a balance that is high enough is left alone", async () => {
-  const shop = new Shop();
-  const account = await newAccount(6);
+  const { shop, account } = await shopWith(6);
   expect(await shop.topUp(account)).toMatchObject({ url: expect.stringContaining("checkout.stripe.com") });
   await runs(shop, 3);
   expect([await quota(account), charges(shop)]).toEqual([6, 0]);
@@ -82,8 +81,7 @@ test("the ceiling of the month holds, and the next month begins anew", async () 
   // Ahead of the machine's clock, by which alarms run.
   const [year, month] = [new Date().getUTCFullYear(), new Date().getUTCMonth()];
   vi.setSystemTime(Date.UTC(year, month + 1, 10));
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.topUp(account);
   for (let time = 0; time < 6; time++) {
     await runs(shop, 1);
@@ -98,8 +96,7 @@ test("the ceiling of the month holds, and the next month begins anew", async () 
 test.each(["declined", "asks"] as const)(
   "a payment that is %s: nothing is added, top-up is paused, owners are told once, and a person resumes it",
   async (bank) => {
-    const shop = new Shop();
-    const account = await newAccount(1);
+    const { shop, account } = await shopWith(1);
     const mails = mailbox();
     await shop.topUp(account, undefined, bank);
     await runs(shop, 5, mails.vars);
@@ -119,8 +116,7 @@ test.each(["declined", "asks"] as const)(
 );
 
 test("a card whose customer Stripe does not know is as one that is declined, and another card goes on", async () => {
-  const shop = new Shop();
-  const account = await newAccount(4);
+  const { shop, account } = await shopWith(4);
   await shop.topUp(account);
   shop.stripe.customers.clear(); // made with the key of the test mode
   await runs(shop, 1);
@@ -140,8 +136,7 @@ test("a card whose customer Stripe does not know is as one that is declined, and
 });
 
 test("a payment that Stripe does not know any more has failed, and keeps no other waiting", async () => {
-  const shop = new Shop();
-  const account = await newAccount(4);
+  const { shop, account } = await shopWith(4);
   await shop.topUp(account, undefined, "slow");
   await runs(shop, 1);
   shop.stripe.intents.clear(); // made with the key of the test mode
@@ -150,8 +145,7 @@ test("a payment that Stripe does not know any more has failed, and keeps no othe
 });
 
 test("e-mail that fails is tried again for a day", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.topUp(account, undefined, "declined");
   const broken = { CONSOLE: { mailTopUp: () => Promise.reject(new Error("no mail")) } as unknown as NonNullable<Env["CONSOLE"]> };
   await runs(shop, 2, broken);
@@ -161,8 +155,7 @@ test("e-mail that fails is tried again for a day", async () => {
 });
 
 test("an answer of Stripe that is lost: the next run asks for the same payment, which is taken and credited once", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.topUp(account);
   await runs(shop, 1); // the daily look
   expect(await quota(account)).toBe(11);
@@ -179,8 +172,7 @@ test("an answer of Stripe that is lost: the next run asks for the same payment, 
 
 test("a payment whose outcome was unknown for a day is looked up, not repeated", async () => {
   for (const fault of ["lost", 500] as const) {
-    const shop = new Shop();
-    const account = await newAccount(6);
+    const { shop, account } = await shopWith(6);
     await shop.topUp(account);
     await runs(shop, 2); // the daily look
     await setQuota(account, 1);
@@ -196,8 +188,7 @@ test("a payment whose outcome was unknown for a day is looked up, not repeated",
 });
 
 test("runs at the same time take one payment", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.topUp(account);
   later();
   await Promise.all([1, 2, 3, 4].map(() => shop.run()));
@@ -207,8 +198,7 @@ test("runs at the same time take one payment", async () => {
 
 test.each(["first", "run", "batch"])("a fault of the database (%s): the next runs top up once", async (method) => {
   for (let skip = 0; skip < 4; skip++) {
-    const shop = new Shop();
-    const account = await newAccount(1);
+    const { shop, account } = await shopWith(1);
     await shop.topUp(account);
     later();
     failOnce(method === "batch" ? bindings.database() : bindings.statement(), method, skip % 2 === 1);
@@ -220,8 +210,7 @@ test.each(["first", "run", "batch"])("a fault of the database (%s): the next run
 
 test("a bank that takes its time: nothing else is taken, and its decision counts", async () => {
   for (const isPaid of [true, false]) {
-    const shop = new Shop();
-    const account = await newAccount(1);
+    const { shop, account } = await shopWith(1);
     await shop.topUp(account, undefined, "slow");
     await runs(shop, 3);
     expect([await quota(account), charges(shop)]).toEqual([1, 1]);
@@ -236,8 +225,7 @@ test("a bank that takes its time: nothing else is taken, and its decision counts
 });
 
 test("a dispute pauses top-up, once; what an account owes is not taken from its card", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   const mails = mailbox();
   await shop.topUp(account);
   await runs(shop, 1);
@@ -280,8 +268,7 @@ test("fifty payments that banks work on keep no interrupted one waiting", async 
 });
 
 test("top-up goes on once an open task has returned what a refund took beyond the quota", async () => {
-  const shop = new Shop();
-  const account = await newAccount(null);
+  const { shop, account } = await shopWith(null);
   await setQuota(account, 1);
   await shop.topUp(account);
   await runs(shop, 1);
@@ -316,8 +303,7 @@ test("disabled, switched off and erased accounts pay nothing", async () => {
 });
 
 test("top-up that was switched off takes nothing after a restore: not before the operator's decision, and not after a replay", async () => {
-  const shop = new Shop();
-  const account = await newAccount(6);
+  const { shop, account } = await shopWith(6);
   await shop.topUp(account);
   await runs(shop, 1); // the daily look
   const backup = await backUp();
@@ -340,8 +326,7 @@ test.each(["paid", "declined"])(
   "payments that a restored database lost (%s) are read from Stripe before the next one is taken",
   async (how) => {
     vi.setSystemTime(Date.UTC(2027, 0, 10));
-    const shop = new Shop();
-    const account = await newAccount(6);
+    const { shop, account } = await shopWith(6);
     await shop.topUp(account);
     await runs(shop, 2); // the daily look
     const backup = await backUp();
@@ -384,8 +369,7 @@ test.each([
 });
 
 test("a card that someone else's customer stored is not used, and an older event does not replace a newer card", async () => {
-  const shop = new Shop();
-  const account = await newAccount(1);
+  const { shop, account } = await shopWith(1);
   await shop.topUp(account);
   const before = (await state(account))?.methodId;
   const forged = { id: "seti_x", customer: "cus_other", payment_method: "pm_other", metadata: { gateway_account: account.id } };
