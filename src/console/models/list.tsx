@@ -264,8 +264,9 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
             { name: t("model_can"), isExtra: true, class: "wrap meta", cell: ({ can }) => can.map(({ text }) => text).join(", ") || "–" },
             {
               name: t("price"),
+              isNumber: true,
               isExtra: true,
-              class: "wrap num",
+              class: "wrap",
               cell: ({ prices }) =>
                 prices.map(([unit, amount]) => (
                   <div>
@@ -274,8 +275,21 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
                 )),
             },
             { name: t("usual_time"), isNumber: true, isExtra: true, cell: ({ choice }) => usualTime(t, choice) },
-            { name: t("model_time"), isNumber: true, isExtra: true, cell: ({ lately }) => <Time lately={lately} /> },
-            { name: t("model_success"), isNumber: true, isExtra: true, cell: ({ lately }) => <Success lately={lately} /> },
+            {
+              name: t("model_success"),
+              isNumber: true,
+              isExtra: true,
+              cell: ({ lately }) => (
+                <>
+                  <Success lately={lately} />
+                  {lately && (
+                    <div class="meta">
+                      <Time lately={lately} />
+                    </div>
+                  )}
+                </>
+              ),
+            },
             { name: t("model_work_cost"), isNumber: true, cell: (shown) => <WorkCost of={shown} amounts={amounts} /> },
           ]}
         />
