@@ -7,7 +7,7 @@ import { accountByEmail, insertAccount } from "../../src/db/accounts.ts";
 import { findCaller } from "../../src/db/callers.ts";
 import { listKeys } from "../../src/db/api-keys.ts";
 import { parts } from "../../src/console/messages.ts";
-import { relativeTime } from "../../src/console/parts/date-time.tsx";
+import { relativeTime, spanText } from "../../src/console/parts/date-time.tsx";
 import { openWallet } from "../../src/db/ledger.ts";
 import gateway from "../../src/worker.ts";
 import { Browser, signedUp } from "./support.ts";
@@ -192,6 +192,15 @@ test.each([
   [-125_000, "2 min ago"],
 ])("%d ms from now are %s", (away, text) => {
   expect(relativeTime("en", 1_700_000_000_000 + away, 1_700_000_000_000)).toBe(text);
+});
+
+test.each([
+  ["en", "97 ms", "1.24 s", "3 min 12 s", "2 min"],
+  ["zh", "97 ms", "1.24 秒", "3 分钟 12 秒", "2 分钟"],
+  ["ko", "97 ms", "1.24초", "3분 12초", "2분"],
+  ["ja", "97 ms", "1.24 秒", "3 分 12 秒", "2 分"],
+])("lengths of time in %s have its units", (language, ...texts) => {
+  expect([97, 1_240, 192_000, 120_000].map((ms) => spanText(language, ms))).toEqual(texts);
 });
 
 test("choosing a language returns to the page where it was chosen, but not to another host or to the answer of a form", async () => {

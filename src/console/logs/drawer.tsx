@@ -6,7 +6,7 @@ import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { readTask } from "../answers.ts";
 import { askGateway } from "../gateway.ts";
 import { CopiedId } from "../parts/copy.tsx";
-import { ClockTime } from "../parts/date-time.tsx";
+import { ClockTime, spanText } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
 import { IconLink } from "../parts/icon-button.tsx";
 import { taskPath } from "../parts/ids.ts";
@@ -18,7 +18,7 @@ import { sentCode } from "../tasks/sent.tsx";
 import { Waterfall } from "../tasks/waterfall.tsx";
 import { beside } from "./beside.ts";
 import { type Charge, isOfTask } from "./costs.ts";
-import { Cost, duration, errorText, look } from "./requests.tsx";
+import { Cost, errorText, look } from "./requests.tsx";
 
 interface DrawerProps {
   entry: RequestEntry;
@@ -76,7 +76,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
         <Stats
           isSmall
           of={[
-            [t("figure_answer"), duration(language, entry.ms)],
+            [t("figure_answer"), spanText(language, entry.ms)],
             ...(made ? [[t("task_attempts"), countAttempts(made.record)] as const] : []),
             [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
           ]}

@@ -4,13 +4,13 @@ import type { ConsoleContext } from "../context.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { readRequests } from "../../db/requests.ts";
 import { nothingHere, page } from "../frame.tsx";
-import { ClockTime } from "../parts/date-time.tsx";
+import { ClockTime, spanText } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
 import { IconLink } from "../parts/icon-button.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats } from "../parts/table.tsx";
 import { hasTask, isOfTask, readCosts } from "./costs.ts";
-import { Cost, duration, errorText, look } from "./requests.tsx";
+import { Cost, errorText, look } from "./requests.tsx";
 
 export async function entryPage(c: ConsoleContext) {
   const { t, account, language } = c.var;
@@ -49,7 +49,7 @@ export async function entryPage(c: ConsoleContext) {
       <Stats
         isSmall
         of={[
-          [t("figure_answer"), entry.status, t("figure_after", { time: duration(language, entry.ms) })],
+          [t("figure_answer"), entry.status, t("figure_after", { time: spanText(language, entry.ms) })],
           [t("model"), entry.model ?? "–"],
           [t("usage_key"), keyName],
           [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],

@@ -4,7 +4,7 @@ import type { RequestEntry } from "../../db/request-pages.ts";
 import { isSubmission } from "../../db/requests.ts";
 import { type Language, t as sentence } from "../../messages/index.ts";
 import { useAround } from "../parts/context.ts";
-import { dateText, TimeOfDay } from "../parts/date-time.tsx";
+import { dateText, spanText, TimeOfDay } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Pill } from "../parts/status.tsx";
@@ -16,12 +16,6 @@ import { type Charge, isOfTask } from "./costs.ts";
 export function look(status: number): { icon: string; tone: "" | "good" | "warn" | "bad" } {
   if (status < 400) return { icon: "ok", tone: "good" };
   return status === 429 || status === 503 ? { icon: "again", tone: "warn" } : { icon: "bad", tone: "bad" };
-}
-
-/** Milliseconds below a second, seconds above. */
-export function duration(language: string, ms: number): string {
-  if (ms < 1000) return `${ms} ms`;
-  return `${(ms / 1000).toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
 }
 
 /** Ids of tasks in a path are cut. */
@@ -87,7 +81,7 @@ const Row = ({ entry, keyName, charge, isOpen, to }: RowProps) => {
       <td class="hide-s cut" title={keyName}>
         {keyName ?? t("logs_key_gone")}
       </td>
-      <td class="num hide-s">{duration(language, ms)}</td>
+      <td class="num hide-s">{spanText(language, ms)}</td>
       <td class="num hide-s">{charge === undefined ? "–" : <Cost charge={charge} />}</td>
     </tr>
   );

@@ -13,6 +13,27 @@ const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).rep
 /** With a space between a number and its Chinese or English unit, as in all other texts. The pages' scripts do the same. */
 export const spaced = (text: string) => text.replace(/\d(?=[\p{Script=Han}hms])/gu, "$& ");
 
+/** `1.24 s`, `3 min`, `1.24 秒`: English has a letter for seconds, as in countdowns. */
+export const unitText = (language: string, value: number, unit: "second" | "minute", digits: Intl.NumberFormatOptions = {}): string =>
+  spaced(
+    value.toLocaleString(language, {
+      ...digits,
+      style: "unit",
+      unit,
+      unitDisplay: language === "en" && unit === "second" ? "narrow" : "short",
+    }),
+  );
+
+/** `1.24 s`, `97 ms`, `3 min 12 s` */
+export function spanText(language: string, ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 120) return unitText(language, seconds, "second", { maximumSignificantDigits: 3 });
+  const whole = Math.round(seconds);
+  const rest = whole % 60;
+  return unitText(language, Math.floor(whole / 60), "minute") + (rest === 0 ? "" : ` ${unitText(language, rest, "second")}`);
+}
+
 /**
  * `8 min ago`, `in 3 hr`, or a date in UTC, without the current year. Rounded to a minute, so that what lasts an hour is "in 1 hr"
  * when it has just begun.

@@ -8,7 +8,7 @@ import { useAround } from "../parts/context.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Money } from "../parts/money.tsx";
 import { Stats } from "../parts/table.tsx";
-import { spanText } from "./waterfall.tsx";
+import { spanText } from "../parts/date-time.tsx";
 
 /** The answer to the submission. */
 interface First {

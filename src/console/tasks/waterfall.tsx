@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
 import { reasonText } from "../batches/state.tsx";
 import { useAround } from "../parts/context.ts";
+import { spanText, unitText } from "../parts/date-time.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { shownStatus } from "../parts/status.tsx";
 
@@ -25,19 +26,10 @@ interface Bar {
   cause?: Child;
 }
 
-/** `1.24 s`, `97 ms`, `3 min 12 s` */
-export function spanText(language: string, ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  const seconds = ms / 1000;
-  if (seconds < 120) return `${seconds.toLocaleString(language, { maximumSignificantDigits: 3 })} s`;
-  const whole = Math.round(seconds);
-  return `${Math.floor(whole / 60)} min${whole % 60 === 0 ? "" : ` ${whole % 60} s`}`;
-}
-
 /** A time on the axis, rounded so that its quarters differ: `0 s`, `0.43 s`, `13 s`, `1.5 min`. */
 function axisText(language: string, ms: number): string {
-  const [figure, unit] = ms < 120_000 ? [ms / 1000, "s"] : [ms / 60_000, "min"];
-  return `${figure.toLocaleString(language, figure < 10 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 })} ${unit}`;
+  const [figure, unit] = ms < 120_000 ? ([ms / 1000, "second"] as const) : ([ms / 60_000, "minute"] as const);
+  return unitText(language, figure, unit, figure < 10 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 });
 }
 
 /** The steps in their order; `now` ends the present one. */
