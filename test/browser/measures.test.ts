@@ -162,6 +162,10 @@ test("the playground with twenty results is smaller than 200 KB, images included
   const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
   console.log(`the playground with 20 results: ${bytes} bytes`);
   expect(bytes).toBeLessThan(maxHistoryBytes);
+  // An earlier run is chosen in the strip, which is scrolled to it.
+  await page.goto((await page.locator("#strip a").last().getAttribute("href"))!);
+  const chosen = (await page.locator("#strip [aria-current]").boundingBox())!;
+  expect(chosen.x + chosen.width).toBeLessThanOrEqual(1280);
 });
 
 test("a font that arrives late moves nothing", async ({ browser, gateway }) => {

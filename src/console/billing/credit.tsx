@@ -51,7 +51,7 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
     ) : (
       <form method="post" action={path} class="stack" data-once>
         <Problem text={problem} />
-        <TextArea name="words" label={t("credit_words")} rows={3} maxlength={maxWords} value={words} />
+        <TextArea name="words" label={t("credit_words")} opt={t("optional")} rows={3} maxlength={maxWords} value={words} />
         <p>
           <button class="btn primary">{t("credit_ask")}</button>
         </p>

@@ -290,8 +290,8 @@ addEventListener("keydown", (event) => {
   if (link instanceof HTMLElement) link.click();
 });
 
-/** On a phone tabs and filters go on beside the window: the chosen one is in it. */
-for (const link of document.querySelectorAll(".tabs > [aria-current], nav.chips > [aria-current]")) {
+/** Tabs and filters on a phone, and earlier runs, go on beside the window: the chosen one is in it. */
+for (const link of document.querySelectorAll(":is(.tabs, nav.chips, .strip) > [aria-current]")) {
   const box = link.parentElement;
   if (box && link instanceof HTMLElement) box.scrollLeft = link.offsetLeft - box.offsetLeft - (box.clientWidth - link.clientWidth) / 2;
 }
