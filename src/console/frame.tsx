@@ -269,7 +269,7 @@ const refuse = (c: ConsoleContext, status: ContentfulStatusCode, message: Child)
   c.html(
     partText(
       c,
-      <div class="toast" id="refused" hx-swap-oob="true">
+      <div class="toast stays" id="refused" hx-swap-oob="true">
         <span role="alert">{message}</span>
       </div>,
     ),

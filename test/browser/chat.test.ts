@@ -132,11 +132,12 @@ test("the chat page: answers arrive in place, side by side, are stopped and aske
   expect(file.suggestedFilename()).toMatch(/^one\.md$/);
 });
 
-test("a question that is refused because the session has ended stays on the chat page, and is sent after signing in", async ({
+test("a question stays on the chat page when the session or the connection has ended, and is sent when both are back", async ({
   signedIn,
   watch,
 }) => {
   watch.expect(/status of 401/);
+  watch.expect(/ERR_INTERNET_DISCONNECTED|Failed to fetch/);
   const person = newPerson();
   const page = await signedIn({}, person);
   await page.goto("/console/chat");
@@ -145,6 +146,10 @@ test("a question that is refused because the session has ended stays on the chat
   await line.fill("A long question");
   await page.getByRole("button", { name: "Send" }).click();
   await page.getByRole("alert").getByText("You are signed out.").waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText("The connection is lost.").waitFor();
+  await page.context().setOffline(false);
   expect(await line.inputValue()).toBe("A long question");
   await watch.look(page);
   const other = await page.context().newPage();

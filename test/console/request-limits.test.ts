@@ -54,7 +54,7 @@ test("a form of a page's script that is refused as a whole is answered with a me
   const send = async (path: string, from?: string) => {
     const answer = await browser.ask(path, { say: "A long question", do: "send" }, from, sent);
     const text = await answer.text();
-    expect(text).toMatch(/^<div class="toast" id="refused" hx-swap-oob="true">/);
+    expect(text).toMatch(/^<div class="toast stays" id="refused" hx-swap-oob="true">/);
     return [answer.status, text.replaceAll(/<[^>]*>/g, "")];
   };
   expect(await send("/console/chat")).toEqual([401, "You are signed out. Everything stays here while you sign in. Sign in"]);

@@ -119,6 +119,7 @@ let lost;
 document.addEventListener("htmx:error", ({ detail }) => {
   if (!detail.ctx || detail.ctx.response) return;
   lost ??= show(document.querySelector(".toasts")?.getAttribute("data-lost") ?? "");
+  lost.classList.add("stays");
 });
 const forget = () => {
   lost?.remove();
