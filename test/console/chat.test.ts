@@ -22,6 +22,15 @@ async function send(browser: Browser, path: string, form: Record<string, string 
   return answer.headers.get("location")!;
 }
 
+test("a balance that does not cover the next answer is said beside the question, with who can add to it", async () => {
+  const { browser, account } = await person();
+  expect(words(await browser.read("/console/chat"))).not.toContain("The balance is");
+  await asAdmin(`/accounts/${account.id}`, { method: "PATCH", body: { quota: 0.0001 } });
+  expect(words(await browser.read("/console/chat"))).toContain(
+    "The balance is $0.0001. The operator of this gateway can add credit. Ask for credit",
+  );
+});
+
 test("a conversation is kept with what each answer cost; it is edited, renamed, exported and deleted", async () => {
   const { browser } = await person();
   expect(await browser.read("/console/chat")).toContain("Conversations are kept here, for you alone.");

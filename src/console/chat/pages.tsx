@@ -1,6 +1,7 @@
 /** `/console/chat`: asking, asking again, stopping, going on with one answer, and the title, export and deletion of a conversation. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { findHelper } from "../billing/credit.tsx";
 import { readForm, readFormData } from "../forms.ts";
 import { Hono } from "hono";
 import { newId } from "../../base/ids.ts";
@@ -75,12 +76,15 @@ function sumHolds(chats: Chats, turns: Turn[], models: string[]): number | null 
 
 async function readRoom(c: ConsoleContext, chats: Chats, shown: Shown, more: Partial<Room> = {}): Promise<Room> {
   const models = usable(shown.models, chats);
+  const amount = sumHolds(chats, shown.turns, models);
+  const [list, balance] = await Promise.all([listConversations(c.env.DB, owner(c)), left(c)]);
   return {
     ...shown,
     models,
-    list: await listConversations(c.env.DB, owner(c)),
+    list,
     choices: chats,
-    amount: sumHolds(chats, shown.turns, models),
+    amount,
+    tooDear: balance !== null && balance < (amount ?? 0) ? { left: balance, helper: await findHelper(c) } : undefined,
     draft: "",
     problem: undefined,
     isAnswering: false,

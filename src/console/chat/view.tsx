@@ -8,6 +8,7 @@ import { Icon } from "../parts/icon.tsx";
 import { IconButton, IconLink } from "../parts/icon-button.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Note } from "../parts/note.tsx";
+import { OutOfBalance, type OutOfBalanceProps } from "../parts/out-of-balance.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { maxModels, maxTitle, type Reply, type Turn } from "./record.ts";
 import { dayMs } from "../../base/times.ts";
@@ -23,6 +24,8 @@ export interface Room {
   choices: Choice[];
   /** Millionths that the next question reserves at most; null if it is unknown. */
   amount: number | null;
+  /** What to do if the balance does not cover that. */
+  tooDear: OutOfBalanceProps | undefined;
   /** What is typed and not sent. */
   draft: string;
   problem: string | undefined;
@@ -287,7 +290,7 @@ const Turns = ({ room }: { room: Room }) => {
 
 const Composer = ({ room }: { room: Room }) => {
   const { t, language, unit } = useAround();
-  const { open, models, amount, draft, problem, isAnswering } = room;
+  const { open, models, amount, tooDear, draft, problem, isAnswering } = room;
   return (
     <form class="composer" id="say" method="post" action={open ? roomPath(open.id) : "/console/chat"} data-chat>
       {problem !== undefined && (
@@ -295,6 +298,8 @@ const Composer = ({ room }: { room: Room }) => {
           {problem}
         </Note>
       )}
+      {/* While answers arrive, what they reserve is not left. */}
+      {tooDear && !isAnswering && <OutOfBalance {...tooDear} />}
       <div>
         {open && <input type="hidden" name="at" value={open.at} autocomplete="off" />}
         {/* Enter in a field of the form sends it. */}
