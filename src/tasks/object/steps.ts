@@ -102,7 +102,10 @@ async function eraseFiles(task: FinalTask, record: RecordStore, env: Env): Promi
   if (record.task === task) record.keep(afterEnd.erased(task, lifeTimes(env).recordMs));
 }
 
-/** Leases the waiting start or collection; null if none is waiting. A consumer that asks again with its `nonce` gets the start that it has leased: the first answer was lost. */
+/**
+ * Leases the waiting start or collection; null if none is waiting. A consumer that asks again with its `nonce` gets the start that it has
+ * leased: the first answer was lost.
+ */
 export function claimStep(record: RecordStore, env: Env, nonce = newId("")): Work | null {
   const { task } = record;
   if (!task) return null;
