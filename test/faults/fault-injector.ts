@@ -48,10 +48,11 @@ export class Scope {
 export interface Point<T> {
   name: string;
   effect: () => Promise<T>;
-  failure: string;
+  /** The error of a call that fails, or whose answer is lost; undefined if that cannot happen. */
+  failure: string | undefined;
   /** Repeats the effect from outside, for a late effect. */
   later?: () => Promise<unknown>;
-  /** A call of our own object: it can be reset, and no other fault is injected. */
+  /** A call of our own object, which can be reset in it. */
   isObject?: boolean;
 }
 
@@ -77,6 +78,8 @@ export class FaultInjector {
   /** Set while an operation is paused, until the run continues it. */
   gate: { isOpen: boolean } | undefined;
   scope = new Scope();
+  /** The next calls of a service fail: those whose names begin so. */
+  outage = { of: "", calls: 0 };
   /** Effects that are still to come. */
   readonly late: (() => Promise<unknown>)[] = [];
   readonly random: Random;
@@ -99,7 +102,7 @@ export class FaultInjector {
     const scope = (owner ? undefined : scopes.getStore()) ?? this.scope;
     // What runs beside the call during which a Worker died.
     if (!owner && scope.isDead) return death();
-    const fault = this.#draw(owner, scope, isObject, later !== undefined);
+    const fault = this.#isOut(name) ? "error" : this.#draw(owner, scope, isObject, failure !== undefined, later !== undefined);
     if (!fault) return effect();
     scope.faults++;
     this.#note(`    ${fault}: ${name}${owner ? ` of ${owner.label}` : ""}`);
@@ -154,15 +157,20 @@ export class FaultInjector {
     this.#note(`    ${line}`);
   }
 
-  #draw(owner: Owner | undefined, scope: Scope, isObject: boolean, canBeLate: boolean): Fault | undefined {
+  #isOut(name: string): boolean {
+    return this.isOn && this.outage.calls > 0 && name.startsWith(this.outage.of) && this.outage.calls-- > 0;
+  }
+
+  #draw(owner: Owner | undefined, scope: Scope, isObject: boolean, canFail: boolean, canBeLate: boolean): Fault | undefined {
     scope.calls++;
     if (!this.isOn) return undefined;
     // A paused operation must not continue early: its objects stay alive until then.
     const canReset = owner?.callers.every((caller) => caller === this.scope) ?? false;
     if (this.random.chance(this.#rate)) {
-      const possible: Fault[] = isObject ? [] : canBeLate ? ["error", "lost", "late"] : ["error", "lost"];
+      const possible: Fault[] = canFail ? ["error", "lost"] : [];
+      if (canBeLate) possible.push("late");
       if (canReset) possible.push("reset", "reset after");
-      if (!owner) possible.push("death", "death after");
+      if (!owner && !isObject) possible.push("death", "death after");
       return possible.length > 0 ? this.random.pick(possible) : undefined;
     }
     if (this.gate || !this.random.chance(this.#pauseRate)) return undefined;

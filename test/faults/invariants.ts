@@ -5,13 +5,19 @@ import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import { listCredits } from "../../src/db/credits.ts";
 import { readRows } from "../../src/db/grants.ts";
+import { sweepBatches } from "../../src/operations/sweep-batches.ts";
+import { Objects } from "../../src/rpc/objects.ts";
 import { listAssets } from "../../src/tasks/answers/views.ts";
 import { isFinal, type Task } from "../../src/tasks/record.ts";
 import { readBalance } from "../support/gateway.ts";
+import { checkBatches } from "./batches.ts";
+import { checkRead } from "./readers.ts";
 import type { World } from "./world.ts";
 
-interface Entry {
+export interface Entry {
   id: string;
+  kind: string;
+  model: string;
   held: number;
   charged: number;
   /** null while it is open */
@@ -21,10 +27,17 @@ interface Entry {
 /** Every task and chat of an account that held something: in D1, or in its wallet object. */
 async function readLedger(accountId: string): Promise<Map<string, Entry>> {
   const unwritten = await env.WALLETS.getByName(accountId).unwritten();
-  const { results } = await env.DB.prepare("SELECT task_id AS id, held, charged, outcome FROM entry WHERE account_id = ?1")
+  const { results } = await env.DB.prepare("SELECT task_id AS id, kind, model, held, charged, outcome FROM entry WHERE account_id = ?1")
     .bind(accountId)
     .run<Entry>();
-  const own = unwritten.map(({ taskId, held, end }) => ({ id: taskId, held, charged: end?.charged ?? 0, outcome: end?.outcome ?? null }));
+  const own = unwritten.map(({ taskId, kind, model, held, end }) => ({
+    kind,
+    id: taskId,
+    model,
+    held,
+    charged: end?.charged ?? 0,
+    outcome: end?.outcome ?? null,
+  }));
   return new Map([...results, ...own].map((entry) => [entry.id, entry]));
 }
 
@@ -73,20 +86,30 @@ export async function checkMoving(world: World): Promise<void> {
 export async function checkFinal(world: World): Promise<void> {
   const records = await readRecords(world);
   for (const task of records.values()) expect(isFinal(task), `${world.objects.ofTask(task.id)?.label} is ${task.step.do}`).toBe(true);
+  const ledgers = new Map<string, Map<string, Entry>>();
   for (const account of world.accounts) {
     expect(await readBalance(account)).toMatchObject({ reserved: 0 });
     expect((await readRows(env.DB, [account.id]))[0], "grants go back").toMatchObject({ granted: 0 });
     expect(await env.WALLETS.getByName(account.id).unwritten(), "everything is written").toEqual([]);
-    for (const [id, entry] of await readLedger(account.id)) {
+    const ledger = await readLedger(account.id);
+    ledgers.set(account.id, ledger);
+    for (const [id, entry] of ledger) {
       const label = world.objects.ofTask(id)?.label ?? "a chat";
       expect(entry.outcome, `${label} has no end in the ledger`).not.toBeNull();
       const task = records.get(id);
-      if (task) expect(entry).toMatchObject({ held: task.submission.price, charged: task.charged, outcome: task.error ?? "completed" });
+      if (task)
+        expect(entry).toMatchObject({
+          held: task.submission.price,
+          charged: task.charged,
+          outcome: toOutcome(task),
+        });
       else if (label !== "a chat") expect(entry.charged, `${label} was charged and is gone`).toBe(0);
     }
   }
   for (const [id, { account }] of world.accepted) expect((await readLedger(account.id)).has(id)).toBe(true);
   await checkFiles(world, records);
+  await checkBatches(world, ledgers);
+  await checkRead(world, ledgers);
   for (const { account, id, seen } of world.accepted.values()) {
     const { status, body } = await world.call(account, `/v1/tasks/${id}`);
     expect(status).toBe(200);
@@ -94,14 +117,16 @@ export async function checkFinal(world: World): Promise<void> {
   }
 }
 
+const toOutcome = (task: Task) => (isFinal(task) && task.isBusy ? "refused" : (task.error ?? "completed"));
+
 async function checkFiles(world: World, records: Map<string, Task>): Promise<void> {
   const inputs = await keysUnder("inputs/");
   const toName = (key: string) => world.objects.ofTask(key.split("/")[1]!)?.label ?? "a task that never was";
   expect(inputs.filter((key) => !world.isForsaken(key)).map(toName), "inputs that no open task needs").toEqual([]);
   const assets = await keysUnder("assets/");
   expect(assets.filter((key) => !records.has(key.split("/")[1]!)).map(toName), "assets without a task").toEqual([]);
-  for (const { result } of records.values()) {
-    const named = result ? listAssets(result) : [];
+  for (const { result, expiresAt = 0 } of records.values()) {
+    const named = result && expiresAt > Date.now() ? listAssets(result) : [];
     for (const { key } of named) expect(assets, "a completed task has its assets").toContain(key);
   }
   await checkCharacters(world);
@@ -121,6 +146,8 @@ async function checkCharacters(world: World): Promise<void> {
 export async function checkEnd(world: World): Promise<void> {
   expect(await keysUnder("assets/")).toEqual([]);
   expect((await keysUnder("inputs/")).filter((key) => !world.isForsaken(key))).toEqual([]);
+  await sweepBatches(env, new Objects(env), Date.now());
+  if (!world.isRestored) expect(await keysUnder("batches/"), "inputs of batches").toEqual([]);
   for (const known of world.objects.all.values()) {
     known.stored = undefined;
     const { isEmpty, alarm } = await world.objects.stored(known);

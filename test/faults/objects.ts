@@ -3,14 +3,17 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import { BatchObject } from "../../src/api/batches/object.ts";
+import type { Batch } from "../../src/api/batches/state.ts";
 import { toObjectId, toTaskId } from "../../src/base/ids.ts";
 import { ClaimObject } from "../../src/tasks/object/claim-object.ts";
 import { TaskObject } from "../../src/tasks/object/task-object.ts";
+import { TokenObject } from "../../src/tasks/object/token-object.ts";
 import { WalletObject } from "../../src/wallet/object.ts";
 import type { Task } from "../../src/tasks/record.ts";
 import { owners, type Scope, type FaultInjector } from "./fault-injector.ts";
 
-type Kind = "task" | "claim" | "wallet";
+type Kind = "task" | "claim" | "wallet" | "batch" | "token";
 
 /** The contents of an object's storage. */
 interface Stored {
@@ -18,6 +21,7 @@ interface Stored {
   /** Milliseconds since the epoch, or null if no alarm is set. */
   alarm: number | null;
   task: Task | undefined;
+  batch: Batch | undefined;
 }
 
 export interface Known {
@@ -38,6 +42,8 @@ const classes = {
   task: [TaskObject.prototype, env.TASKS],
   claim: [ClaimObject.prototype, env.CLAIMS],
   wallet: [WalletObject.prototype, env.WALLETS],
+  batch: [BatchObject.prototype, env.BATCHES],
+  token: [TokenObject.prototype, env.TOKENS],
 } as const;
 
 interface Instance {
@@ -68,8 +74,12 @@ export class Objects {
       const { scope } = faultInjector;
       callers.push(scope);
       const effect = () => original.apply(this, values);
+      // The alarm of the platform, and a method that the object calls itself, have no connection that may be lost.
+      const isCall = name !== "alarm" && owners.getStore()?.ctx !== ctx;
       return owners
-        .run({ ctx, label, callers }, () => faultInjector.through({ name, effect, failure: "", isObject: true }))
+        .run({ ctx, label, callers }, () =>
+          faultInjector.through({ name, effect, failure: isCall ? "Network connection lost." : undefined, isObject: true }),
+        )
         .finally(() => {
           callers.splice(callers.indexOf(scope), 1);
           known.stored = undefined;
@@ -104,6 +114,7 @@ export class Objects {
         isEmpty: storage.sql.exec("SELECT name FROM sqlite_master").toArray().length === 0,
         alarm: await storage.getAlarm(),
         task: known.kind === "task" ? storage.kv.get<Task>("task") : undefined,
+        batch: known.kind === "batch" ? storage.kv.get<Batch>("batch") : undefined,
       })),
     );
     if (known.callers.length === 0) known.stored = found;

@@ -3,6 +3,8 @@
 import { expect } from "vitest";
 import { type Sight, sightFaults } from "../../scripts/engine/history.ts";
 import type { Known } from "./objects.ts";
+import { beginBatch, cancelBatch, watchBatch } from "./batches.ts";
+import { readEvents, readMoney, readReceipt } from "./readers.ts";
 import { collude, stranger } from "./strangers.ts";
 import { chat, image, repeat, sequel, submit, video } from "./submissions.ts";
 import { advance, type AcceptedTask, type World } from "./world.ts";
@@ -15,10 +17,16 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [7, "submit sequel", async (world) => submit(world, await sequel(world))],
   [7, "repeat", repeat],
   [7, "chat", chat],
+  [6, "begin batch", beginBatch],
+  [8, "watch batch", watchBatch],
+  [1, "cancel batch", cancelBatch],
   [30, "carry on", carryOn],
   [12, "finish", finish],
   [8, "status", status],
   [2, "list", list],
+  [4, "events", readEvents],
+  [3, "receipt", readReceipt],
+  [3, "balance", readMoney],
   [3, "cancel", cancel],
   [2, "delete character", deleteCharacter],
   [3, "deliver again", deliverAgain],
@@ -31,6 +39,7 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [4, "stranger", stranger],
   [4, "collude", collude],
   [12, "money", ({ bank }) => bank.act()],
+  [1, "outage", outage],
   [2, "late effects", async (world) => (await world.applyLateEffects(), "applied")],
 ];
 
@@ -168,6 +177,12 @@ async function time(world: World): Promise<string> {
   const seconds = world.random.pick([1, 2, 5, 10, 31, 60, 61, 120, 300, 600, 700]);
   advance(seconds);
   return `${seconds} s`;
+}
+
+/** A service does not answer for a while. */
+async function outage({ random, faultInjector }: World): Promise<string> {
+  faultInjector.outage = { of: random.pick(["D1", "R2", "queue"]), calls: random.int(5, 40) };
+  return `${faultInjector.outage.calls} calls of ${faultInjector.outage.of}`;
 }
 
 async function crash(world: World): Promise<string> {

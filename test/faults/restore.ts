@@ -23,6 +23,7 @@ export async function takeBackup(world: World): Promise<() => Promise<void>> {
     // What was sent to the database before the restore is lost with it.
     world.faultInjector.late.length = 0;
     await restore(backup);
+    world.isRestored = true;
     await world.noteLostCharacters();
     expect([await readStatus(leaked), await readStatus(account)]).toEqual([401, 401]);
     for (let after: string | null = ""; after !== null;) {

@@ -96,11 +96,11 @@ async function perform(world: World, isNested: boolean): Promise<void> {
 async function drain(world: World): Promise<void> {
   await untilQuiet(world, async () => {
     for (const known of world.objects.all.values()) {
-      const { task, isEmpty, alarm } = await world.objects.stored(known);
-      if (known.kind === "wallet" && alarm === null) continue;
+      const { task, batch, isEmpty, alarm } = await world.objects.stored(known);
+      if (known.kind === "claim" || known.kind === "token" || (known.kind === "wallet" && alarm === null)) continue;
       // A settlement that succeeded at once is not written: the alarm is set for the step after it.
-      const isWaiting = task && isFinal(task) && alarm !== null && alarm > Date.now() + 3_600_000;
-      if (known.kind !== "claim" && !isEmpty && !isWaiting) return false;
+      const hasEnded = (task && isFinal(task)) || batch?.endedAt !== undefined;
+      if (!isEmpty && !(hasEnded && alarm !== null && alarm > Date.now() + 3_600_000)) return false;
     }
     return true;
   });

@@ -6,6 +6,7 @@ import { vi } from "vitest";
 import worker from "../../src/worker.ts";
 import type { Sight } from "../../scripts/engine/history.ts";
 import { type Account, type Answer, call, deliver, newAccount } from "../support/gateway.ts";
+import type { KnownBatch } from "./batches.ts";
 import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
 import { isScripted, type Known, Objects, openStub } from "./objects.ts";
 import { watchProvider } from "./provider.ts";
@@ -19,6 +20,8 @@ export interface AcceptedTask {
   kind: "image" | "video" | "character" | "remix";
   /** The last status that a query returned. */
   seen?: Sight;
+  /** The signed receipt. */
+  receipt?: string;
 }
 
 /** A submission that can be repeated with its key. */
@@ -52,6 +55,9 @@ export class World {
   readonly accounts: Account[] = [];
   readonly accepted = new Map<string, AcceptedTask>();
   readonly keyed: Keyed[] = [];
+  readonly batches: KnownBatch[] = [];
+  /** The ids of events that were read, in their order. */
+  readonly events = new Map<Account, string[]>();
   readonly mail: DispatchMessage[] = [];
   /** Every message so far: the queue may deliver one again. */
   readonly delivered: DispatchMessage[] = [];
@@ -61,6 +67,8 @@ export class World {
   readonly deleting = new Set<string>();
   /** Characters whose row a restored database lacks: their image is left. */
   readonly lostCharacters = new Set<string>();
+  /** True once the database was restored: rows that led to stored files may be lost. */
+  isRestored = false;
   readonly trace: string[] = [];
   bank!: Bank;
 
