@@ -197,7 +197,8 @@ export class BatchObject extends DurableObject<Env> {
         },
       );
       if (!this.#store.batch) return false;
-      if (done === "asset_expired") this.#store.failDelivery(n);
+      // Nothing is delivered any more, because the files or the whole task are deleted.
+      if (!done || typeof done === "string") this.#store.failDelivery(n);
       from = n + 1;
     }
     const isLeft = lines.length > 0;

@@ -36,6 +36,14 @@ async function deliverAndReport(task: CompletedTask, lease: string, record: Reco
   if (reported) record.commit(reported);
 }
 
+/** Ends a delivery that is under way, because its files are about to be deleted. Its last step stays if the end cannot be announced now. */
+export async function endDelivery(record: RecordStore, env: Env): Promise<void> {
+  const { task } = record;
+  if (task?.status !== "completed" || !task.delivery?.step) return;
+  const ended = task.delivery.step.do === "announce" ? task : record.commit(deliveries.deliveryExpired(task, Date.now()));
+  await announceDelivery(ended, record, env);
+}
+
 /** Writes the end of the delivery among the account's events and in its batch, and begins its callback. Repeated by the alarm until it succeeds. */
 export async function announceDelivery(task: FinalTask, record: RecordStore, env: Env): Promise<void> {
   const { accountId, callbackUrl, batch } = task.submission;

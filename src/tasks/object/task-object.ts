@@ -11,6 +11,7 @@ import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { alert } from "../../base/log.ts";
 import * as callbacks from "../transitions/receiver-calls.ts";
 import { type CreateAnswer, createTask } from "./creating.ts";
+import { endDelivery } from "./delivering.ts";
 import { apply, settleOnce, toLineReport } from "./ending.ts";
 import { sendCallback } from "./messages.ts";
 import { toReceipt } from "../answers/receipt.ts";
@@ -96,15 +97,16 @@ export class TaskObject extends DurableObject<Env> {
 
   /**
    * Deletes a final task's files and record for its owner; its rows in the ledger stay. null if the task does not exist, "open" if it has
-   * not ended, "unavailable" if its settlement fails. Files that cannot be deleted at once are deleted by the alarm.
+   * not ended, "unavailable" if its settlement fails, or the end of its delivery cannot be announced. Files that cannot be deleted at once are deleted by the alarm.
    */
   async remove(accountId: string): Promise<"removed" | "open" | "unavailable" | null> {
     const read = await this.read(accountId);
     if (read && isFinal(read) && read.step.do === "settle") await settleOnce(read, this.#record, this.env);
+    if (this.#ownedBy(accountId)) await endDelivery(this.#record, this.env);
     const task = this.#ownedBy(accountId);
     if (!task) return null;
     if (!isFinal(task)) return "open";
-    if (task.step.do === "settle") return "unavailable";
+    if (task.step.do === "settle" || task.delivery?.step) return "unavailable";
     this.ctx.storage.kv.delete("receipt"); // the reference contains the caller's own name for the task
     this.#record.commit(afterEnd.deleted(task, Date.now()));
     await this.alarm();

@@ -13,7 +13,7 @@ import { WalletObject } from "../../../src/wallet/object.ts";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
 import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
-import { bindings, crash, failOnce } from "../../support/faults.ts";
+import { bindings, crash, failOnce, failWalletOnce } from "../../support/faults.ts";
 import { sha256Hex, toObjectId } from "../../../src/base/ids.ts";
 import { canonicalJson } from "../../../src/media/canonical-json.ts";
 import {
@@ -263,6 +263,26 @@ test("what was not delivered is delivered again with one request, whatever crash
   vi.setSystemTime(Date.now() + 8 * 86_400_000);
   await wake(id);
   expect((await call(`/v1/batches/${id}`, { key: account.key })).status).toBe(404);
+});
+
+test("a line whose task its owner deletes has a delivery that failed, also if it is to be delivered again", async () => {
+  const account = await newAccount();
+  const { at } = buckets([origin]);
+  await setDestination(account);
+  at[origin]!.mode = "dead";
+  const id = await begin(account, { requests: lines(2), deliver_to: { destination: "shop" } });
+  expect(await run(account, id)).toMatchObject({ status: "completed", deliveries: { pending: 2 } });
+  const tasks = (await readResults(account, id)).map(({ task }) => task!);
+  const remove = async (task: string) => (await call(`/v1/tasks/${task}`, { key: account.key, method: "DELETE" })).status;
+  failWalletOnce(account, "noteDelivery");
+  expect([await remove(tasks[0]!), await remove(tasks[0]!), await remove(tasks[1]!)]).toEqual([503, 204, 204]);
+  expect(await show(account, id)).toMatchObject({ deliveries: { pending: 0, delivered: 0, failed: 2 } });
+  const events = (await call("/v1/events", { key: account.key })).body.data as { type: string; task: string }[];
+  expect(events.filter(({ type }) => type === "task.delivery_failed").map(({ task }) => task)).toEqual(tasks);
+
+  await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
+  await wake(id);
+  expect(await show(account, id)).toMatchObject({ deliveries: { pending: 0, delivered: 0, failed: 2 } });
 });
 
 test("deliveries of an account are repeated within its limit of submissions, and while the batch runs", async () => {
