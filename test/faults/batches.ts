@@ -54,12 +54,14 @@ export async function beginBatch(world: World): Promise<string> {
   const { random, batches } = world;
   const keyed = batches.filter(({ key }) => key !== undefined);
   if (keyed.length > 0 && random.chance(0.4)) return send(world, random.pick(keyed));
+  const account = random.pick(world.accounts);
   const batch: KnownBatch = {
-    account: random.pick(world.accounts),
+    account,
     key: random.chance(0.5) ? `batch-${batches.length}` : undefined,
     body: {
       requests: Array.from({ length: random.int(1, 4) }, (_, at) => toLine(world, at)),
       concurrency: random.pick([1, 1, 3]),
+      ...world.outside.fields(account),
       ...(random.chance(0.3) && { max_cost: random.pick([0.03, 0.05, 0.1]) }),
     },
     ended: 0,
@@ -138,8 +140,9 @@ export async function checkBatches(world: World, ledgers: Map<string, Map<string
     if (!account) continue; // of a run that has failed
     const begun = batches.find((one) => one.id === id);
     const { body: view } = await world.call(account, `/v1/batches/${id}`);
-    const { counts, cost, status } = view as BatchView;
+    const { counts, cost, status, deliveries } = view as BatchView;
     expect(["completed", "cancelled", "failed"], `${known.label} has ended`).toContain(status);
+    expect(deliveries?.pending ?? 0, `deliveries of ${known.label}`).toBe(0);
     if (status === "failed") continue;
     const results = await readLines(
       world,

@@ -7,6 +7,8 @@ import { type FaultInjector, turn } from "./fault-injector.ts";
 
 export interface DispatchMessage {
   taskId: string;
+  /** Its name in wrangler.toml. */
+  queue: string;
   attempts: number;
   isDead: boolean;
 }
@@ -15,6 +17,8 @@ type Method = (...values: unknown[]) => Promise<unknown>;
 type Statement = D1PreparedStatement & { statement: string; params: unknown[] };
 
 const isWrite = ({ statement }: Statement) => /^\s*(INSERT|UPDATE|DELETE|WITH)/.test(statement);
+
+const toName = (queue: unknown) => (queue === env.NOTIFY ? "gateway-notify" : "gateway-dispatch");
 
 /** The same statements, prepared outside of the object or Worker that created them. */
 const again = (statements: Statement[]) => () =>
@@ -45,9 +49,10 @@ export function watchBindings(faultInjector: FaultInjector, mail: DispatchMessag
     "send",
     faultInjector,
     () => ({ name: "queue send", failure: "Queue send failed: Internal Error" }),
-    async (message) => {
+    async (queue, message) => {
       const copies = faultInjector.chance(0.05) ? 2 : 1;
-      for (let copy = 0; copy < copies; copy++) mail.push({ taskId: (message as DispatchMessage).taskId, attempts: 1, isDead: false });
+      for (let copy = 0; copy < copies; copy++)
+        mail.push({ taskId: (message as DispatchMessage).taskId, queue: toName(queue), attempts: 1, isDead: false });
     },
   );
 }
@@ -58,13 +63,13 @@ export function watch(
   method: string,
   faultInjector: FaultInjector,
   point: (self: unknown, values: unknown[]) => { name: string; failure: string; later?: () => Promise<unknown> },
-  instead?: Method,
+  instead?: (self: unknown, ...values: unknown[]) => Promise<unknown>,
 ): void {
   const original = target[method]!;
   vi.spyOn(target, method).mockImplementation(function (this: unknown, ...values: unknown[]) {
     // Queries of the run itself, while everything is paused, are not part of the run.
     if (!faultInjector.isOn && !instead) return original.apply(this, values);
-    const effect = () => (instead ? instead(...values) : original.apply(this, values));
+    const effect = () => (instead ? instead(this, ...values) : original.apply(this, values));
     return faultInjector.through({ ...point(this, values), effect });
   });
 }

@@ -179,6 +179,8 @@ export class FaultInjector {
 
   /** Polls, because a promise cannot be resolved from another request's context. */
   async #pause(): Promise<void> {
+    // What an object does in parallel pauses once.
+    if (this.gate) return;
     const gate = (this.gate = { isOpen: false });
     while (!gate.isOpen) await (this.#isOver ? death() : turn());
   }

@@ -11,7 +11,9 @@ import { listAssets } from "../../src/tasks/answers/views.ts";
 import { isFinal, type Task } from "../../src/tasks/record.ts";
 import { readBalance } from "../support/gateway.ts";
 import { checkBatches } from "./batches.ts";
-import { checkRead } from "./readers.ts";
+import { checkUploads } from "./files.ts";
+import { checkBudgets, checkRead } from "./readers.ts";
+import { checkTokens } from "./tokens.ts";
 import type { World } from "./world.ts";
 
 export interface Entry {
@@ -74,6 +76,7 @@ export async function checkMoving(world: World): Promise<void> {
     if (isOwing) expect(await runInDurableObject(wallet, (_, { storage }) => storage.getAlarm()), "a wallet stands still").not.toBeNull();
   }
   for (const account of world.accounts) await readBalance(account);
+  await checkUploads(world);
   const records = await readRecords(world);
   for (const [id, { account }] of world.accepted) {
     const label = world.objects.ofTask(id)?.label;
@@ -103,14 +106,22 @@ export async function checkFinal(world: World): Promise<void> {
           charged: task.charged,
           outcome: toOutcome(task),
         });
-      else if (label !== "a chat") expect(entry.charged, `${label} was charged and is gone`).toBe(0);
+      else if (label !== "a chat" && !world.deletions.has(id)) expect(entry.charged, `${label} was charged and is gone`).toBe(0);
     }
   }
-  for (const [id, { account }] of world.accepted) expect((await readLedger(account.id)).has(id)).toBe(true);
+  for (const [id, { account, reserved }] of world.accepted) {
+    const held = ledgers.get(account.id)!.get(id)?.held;
+    expect(held, "a task keeps its price").toBe(reserved === undefined ? held : Math.round(1e6 * reserved));
+    expect(held).toBeDefined();
+  }
   await checkFiles(world, records);
+  checkTokens(world, records);
+  await world.outside.check(records);
   await checkBatches(world, ledgers);
-  await checkRead(world, ledgers);
+  await checkBudgets(world);
+  await checkRead(world, ledgers, records);
   for (const { account, id, seen } of world.accepted.values()) {
+    if (world.deletions.has(id)) continue;
     const { status, body } = await world.call(account, `/v1/tasks/${id}`);
     expect(status).toBe(200);
     if (seen?.status === "completed" || seen?.status === "failed") expect(body.data.status).toBe(seen.status);

@@ -3,10 +3,14 @@
 import { expect } from "vitest";
 import { type Sight, sightFaults } from "../../scripts/engine/history.ts";
 import type { Known } from "./objects.ts";
+import { asAdmin } from "../support/gateway.ts";
 import { beginBatch, cancelBatch, watchBatch } from "./batches.ts";
+import { deleteFile, submitFile, upload } from "./files.ts";
+import { changeBucket, remove, sendAgain } from "./outside.ts";
 import { readEvents, readMoney, readReceipt } from "./readers.ts";
 import { collude, stranger } from "./strangers.ts";
 import { chat, image, repeat, sequel, submit, video } from "./submissions.ts";
+import { useToken } from "./tokens.ts";
 import { advance, type AcceptedTask, type World } from "./world.ts";
 
 type Operation = (world: World) => Promise<string>;
@@ -27,6 +31,13 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [4, "events", readEvents],
   [3, "receipt", readReceipt],
   [3, "balance", readMoney],
+  [3, "upload", upload],
+  [2, "submit file", submitFile],
+  [2, "delete file", deleteFile],
+  [4, "token", useToken],
+  [2, "bucket", changeBucket],
+  [2, "send again", sendAgain],
+  [3, "delete", remove],
   [3, "cancel", cancel],
   [2, "delete character", deleteCharacter],
   [3, "deliver again", deliverAgain],
@@ -40,6 +51,7 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [4, "collude", collude],
   [12, "money", ({ bank }) => bank.act()],
   [1, "outage", outage],
+  [1, "price", changePrice],
   [2, "late effects", async (world) => (await world.applyLateEffects(), "applied")],
 ];
 
@@ -97,7 +109,10 @@ async function status(world: World): Promise<string> {
   const { account, id, seen } = accepted;
   const answer = await world.call(account, `/v1/tasks/${id}`);
   if (answer.status >= 500 && world.faultInjector.scope.faults > 0) return `${toLabel(world, id)} ${answer.status}`;
-  expect(answer.status, "a task that was accepted is there").toBe(200);
+  const deletion = world.deletions.get(id);
+  if (deletion) expect(answer.status, "a task that its owner deletes").toBe(deletion === "done" ? 404 : answer.status);
+  else expect(answer.status, "a task that was accepted is there").toBe(200);
+  if (answer.status !== 200) return `${toLabel(world, id)} ${answer.status}`;
   const { status: now, progress } = answer.body.data as Sight;
   expect(sightFaults(seen ?? { status: "queued", progress: 0 }, { status: now, progress })).toEqual([]);
   accepted.seen = { status: now, progress };
@@ -112,7 +127,7 @@ async function list(world: World): Promise<string> {
   world.faultInjector.isOn = true;
   expect(answer.status).toBe(200);
   const listed = (answer.body.data as { id: string }[]).map(({ id }) => toLabel(world, id));
-  const accepted = [...world.accepted.values()].filter((task) => task.account === account);
+  const accepted = [...world.accepted.values()].filter((task) => task.account === account && !world.deletions.has(task.id));
   expect(listed).toEqual(expect.arrayContaining(accepted.map(({ id }) => toLabel(world, id))));
   return `${listed.length} of ${accepted.length}`;
 }
@@ -177,6 +192,14 @@ async function time(world: World): Promise<string> {
   const seconds = world.random.pick([1, 2, 5, 10, 31, 60, 61, 120, 300, 600, 700]);
   advance(seconds);
   return `${seconds} s`;
+}
+
+/** The operator changes a price; tasks keep theirs. */
+async function changePrice(world: World): Promise<string> {
+  const price = { image: world.random.pick([0.02, 0.03, 0.05]) };
+  const { status, body } = await asAdmin(`/models/imgA-4?revision=${world.priceRevision}`, { method: "PUT", body: { price } });
+  if (status < 300) world.priceRevision = body.revision as number;
+  return String(status);
 }
 
 /** A service does not answer for a while. */

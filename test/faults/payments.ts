@@ -211,13 +211,19 @@ export class StripeBank implements Bank {
 
   /** No more faults: banks decide, all events arrive, and the cron trigger runs for some days. */
   async settle(): Promise<void> {
-    for (const { id, status } of this.#stripe.intents.values()) if (status === "processing") this.#stripe.decide(id, true);
     for (let turn = 0; turn < 3; turn++) {
+      this.#decideAll();
       await this.#shop.deliver();
       advance(300);
       await runTopUps(this.#desk(), env);
+      this.#decideAll();
     }
     for (let turn = 0; turn < 6; turn++) await reconcile(this.#desk(), Date.now() + dayMs * ++this.#looks);
+  }
+
+  /** Banks accept what they had not decided about. */
+  #decideAll(): void {
+    for (const { id, status } of this.#stripe.intents.values()) if (status === "processing") this.#stripe.decide(id, true);
   }
 
   /** Each account has what Stripe took for it, less what went back, once; and automatic top-up kept to its ceiling. */

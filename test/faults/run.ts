@@ -94,12 +94,14 @@ async function perform(world: World, isNested: boolean): Promise<void> {
 
 /** No more faults and no more requests: everything that was started must end by itself. */
 async function drain(world: World): Promise<void> {
+  world.outside.settle();
   await untilQuiet(world, async () => {
     for (const known of world.objects.all.values()) {
       const { task, batch, isEmpty, alarm } = await world.objects.stored(known);
       if (known.kind === "claim" || known.kind === "token" || (known.kind === "wallet" && alarm === null)) continue;
       // A settlement that succeeded at once is not written: the alarm is set for the step after it.
       const hasEnded = (task && isFinal(task)) || batch?.endedAt !== undefined;
+      if (task?.delivery?.step || batch?.deliverAgainFrom !== undefined) return false;
       if (!isEmpty && !(hasEnded && alarm !== null && alarm > Date.now() + 3_600_000)) return false;
     }
     return true;

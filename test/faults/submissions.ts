@@ -26,16 +26,20 @@ const videoBodies = [
 /** The body, and its account. */
 export type Unsent = Pick<Keyed, "account" | "path" | "body" | "kind">;
 
-export function image({ random, accounts }: World): Unsent {
-  const body = { model: "imgA-4", prompt: "A lighthouse", n: random.int(1, 3), ...inline(random, 3) };
-  return { account: random.pick(accounts), path: images, body, kind: "image" };
+/** Without fields that a client token may not use, if it is for one of this account. */
+export function image({ random, accounts, outside }: World, tokenOf?: Account): Unsent {
+  const account = tokenOf ?? random.pick(accounts);
+  const fields = tokenOf ? {} : outside.fields(account);
+  const body = { model: "imgA-4", prompt: "A lighthouse", n: random.int(1, 3), ...inline(random, 3), ...fields };
+  return { account, path: images, body, kind: "image" };
 }
 
-export function video({ random, accounts }: World): Unsent {
+export function video({ random, accounts, outside }: World): Unsent {
+  const account = random.pick(accounts);
   const chosen = random.pick(videoBodies);
   const prompt = random.chance(0.1) ? "@character walks" : "Waves";
-  const body = { ...chosen, prompt, ...(chosen.model.startsWith("vidD") ? {} : inline(random, 2)) };
-  return { account: random.pick(accounts), path: videos, body, kind: "video" };
+  const body = { ...chosen, prompt, ...(chosen.model.startsWith("vidD") ? {} : inline(random, 2)), ...outside.fields(account) };
+  return { account, path: videos, body, kind: "video" };
 }
 
 /** A character or a remix of a video, usually of an existing one. */
@@ -95,7 +99,7 @@ export function accept(world: World, submission: Partial<Keyed>, first: string |
   if (isFresh && submission.id !== undefined) expect(id, "a repeat is answered with the first task").toBe(submission.id);
   if (isFresh && first !== undefined) expect(answer.headers.get("idempotent-replayed")).toBe("true");
   if (submission.key !== undefined) submission.id = id;
-  if (!world.accepted.has(id)) world.accepted.set(id, accepted);
+  if (!world.accepted.has(id)) world.accepted.set(id, { ...accepted, reserved: answer.body.metadata.reserved as number });
 }
 
 const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];

@@ -2,14 +2,18 @@
 
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { vi } from "vitest";
+import { expect, vi } from "vitest";
 import worker from "../../src/worker.ts";
 import type { Sight } from "../../scripts/engine/history.ts";
-import { type Account, type Answer, call, deliver, newAccount } from "../support/gateway.ts";
+import { type Account, type Answer, asAdmin, call, deliver, newAccount } from "../support/gateway.ts";
 import type { KnownBatch } from "./batches.ts";
+import { deleteModels } from "../support/models.ts";
 import { hurry, type DispatchMessage, watchBindings } from "./bindings.ts";
+import type { KnownFile } from "./files.ts";
 import { isScripted, type Known, Objects, openStub } from "./objects.ts";
+import { Outside } from "./outside.ts";
 import { watchProvider } from "./provider.ts";
+import type { KnownToken } from "./tokens.ts";
 import { Random } from "../../scripts/support/random.ts";
 import { type Scope, FaultInjector } from "./fault-injector.ts";
 
@@ -20,6 +24,8 @@ export interface AcceptedTask {
   kind: "image" | "video" | "character" | "remix";
   /** The last status that a query returned. */
   seen?: Sight;
+  /** What its first answer says is held, in balance units. */
+  reserved?: number;
   /** The signed receipt. */
   receipt?: string;
 }
@@ -56,6 +62,12 @@ export class World {
   readonly accepted = new Map<string, AcceptedTask>();
   readonly keyed: Keyed[] = [];
   readonly batches: KnownBatch[] = [];
+  readonly tokens: KnownToken[] = [];
+  readonly files: KnownFile[] = [];
+  /** Tasks whose owner has begun to delete them, or has deleted them. */
+  readonly deletions = new Map<string, "begun" | "done">();
+  /** What accounts may spend in a day, in millionths, through their only key. */
+  readonly budgets = new Map<string, number>();
   /** The ids of events that were read, in their order. */
   readonly events = new Map<Account, string[]>();
   readonly mail: DispatchMessage[] = [];
@@ -67,10 +79,13 @@ export class World {
   readonly deleting = new Set<string>();
   /** Characters whose row a restored database lacks: their image is left. */
   readonly lostCharacters = new Set<string>();
+  /** Of the operator's entry of a model. */
+  priceRevision = 0;
   /** True once the database was restored: rows that led to stored files may be lost. */
   isRestored = false;
   readonly trace: string[] = [];
   bank!: Bank;
+  outside!: Outside;
 
   constructor(seed: number) {
     this.random = new Random(seed);
@@ -80,10 +95,19 @@ export class World {
   async begin(openBank: (world: World) => Promise<Bank>): Promise<void> {
     // The same part of an hour in every repetition, and far from the real time, so that no real alarm runs in between.
     vi.setSystemTime((Math.ceil(Date.now() / 3_600_000) + 1) * 3_600_000);
+    await deleteModels();
     const quotas = [null, null, 30, 2];
     for (let count = this.random.int(1, 3); count > 0; count--)
       this.accounts.push(await newAccount(this.random.pick(quotas), this.random.pick(quotas)));
+    for (const { id, keyId } of this.accounts) {
+      if (!this.random.chance(0.3)) continue;
+      const budget = { amount: this.random.pick([0.2, 2]), window: "day" };
+      const set = this.random.pick([`/keys/${keyId}`, `/accounts/${id}`]);
+      expect((await asAdmin(set, { method: "PATCH", body: { budget } })).status).toBe(200);
+      this.budgets.set(id, 1e6 * budget.amount);
+    }
     this.bank = await openBank(this);
+    this.outside = await Outside.open(this);
     this.objects.watch(this.faultInjector);
     watchBindings(this.faultInjector, this.mail);
     watchProvider(this.faultInjector);
@@ -125,7 +149,7 @@ export class World {
 
   /** Delivers one message; the queue keeps it if it is not acknowledged, and gives it up after three attempts. */
   async deliver(message: DispatchMessage): Promise<string> {
-    const result = await deliver(message.taskId, message.isDead ? "gateway-dead" : "gateway-dispatch");
+    const result = await deliver(message.taskId, message.isDead ? "gateway-dead" : message.queue);
     const at = this.mail.indexOf(message);
     if (at >= 0) this.mail.splice(at, 1);
     this.delivered.push(message);
@@ -201,7 +225,8 @@ export class World {
   async applyLateEffects(): Promise<void> {
     const { isOn } = this.faultInjector;
     this.faultInjector.isOn = false;
-    for (const effect of this.faultInjector.late.splice(0)) await effect();
+    // A write that a repetition has overtaken may fail.
+    for (const effect of this.faultInjector.late.splice(0)) await effect().catch(() => undefined);
     this.faultInjector.isOn = isOn;
   }
 }
