@@ -61,13 +61,16 @@ export async function receiveFile(c: AppContext, readLifetime: ReadLifetime): Pr
     const object = newFileObject(accountId);
     const knownBytes = isForm || length === undefined ? undefined : Number(length);
     const stored = await store(env.ASSETS, { accountId, object, type, bytes: knownBytes }, whole(file)).catch(refuseSize(type));
+    let mayBeAdded = false;
     try {
       const lifetime = readLifetime(found.fields);
       if (type.startsWith("video/")) await requireVideo(env.ASSETS, object, stored.bytes);
       const name = found.fileName === undefined ? null : toName(found.fileName);
+      mayBeAdded = true;
       return await add(c, toNewFile({ accountId, keyId, type, name, object }, stored, 1000 * lifetime));
     } catch (error) {
-      await remove(env.ASSETS, [object]);
+      // If D1 did not answer, it may have moved the account's other files with the same bytes to this object: the bucket's rule removes it.
+      if (!mayBeAdded || error instanceof ApiError) await remove(env.ASSETS, [object]);
       throw error;
     }
   });

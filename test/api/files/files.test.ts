@@ -3,7 +3,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { openStub } from "../../support/faults.ts";
+import { bindings, failOnce, openStub } from "../../support/faults.ts";
 import worker from "../../../src/worker.ts";
 import { expire } from "../../../src/operations/expire.ts";
 import { type Account, asAdmin, call, complete, finish, holdTime, newAccount, submit, unique } from "../../support/gateway.ts";
@@ -95,6 +95,16 @@ test("a download has the name of the uploaded file, in any letters", async () =>
   expect(await download("C:\\pictures\\crane.png")).toBe('attachment; filename="crane.png"');
   expect(await download("鶴 (1); a*'b'.png")).toBe("attachment; filename*=UTF-8''%E9%B6%B4%20%281%29%3B%20a%2a%27b%27.png");
   expect((await read(account, await add(account, png(unique())))).headers.get("content-disposition")).toBe("attachment");
+});
+
+test("other files with the same bytes keep them if the answer to the insert of an upload is lost", async () => {
+  const account = await newAccount();
+  const file = png(unique());
+  const first = await add(account, file);
+  failOnce(bindings.database(), "batch", true);
+  expect((await upload(account, file)).status).toBe(500);
+  const { status, body } = await read(account, first);
+  expect([status, body]).toEqual([200, file]);
 });
 
 test("the same bytes are stored once and each file counts; they stay until the last of the files is deleted", async () => {
