@@ -2,13 +2,17 @@
 
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
+import type { QueueMessage } from "../../src/tasks/consumer/queue.ts";
+import type { TaskMessage } from "../../src/tasks/work.ts";
 import { bindings } from "../support/faults.ts";
 import { type FaultInjector, turn } from "./fault-injector.ts";
 
+/** A message of a task, or the settlement of a chat. */
 export interface DispatchMessage {
   taskId: string;
   /** Its name in wrangler.toml. */
   queue: string;
+  body: QueueMessage;
   attempts: number;
   isDead: boolean;
 }
@@ -51,8 +55,9 @@ export function watchBindings(faultInjector: FaultInjector, mail: DispatchMessag
     () => ({ name: "queue send", failure: "Queue send failed: Internal Error" }),
     async (queue, message) => {
       const copies = faultInjector.chance(0.05) ? 2 : 1;
-      for (let copy = 0; copy < copies; copy++)
-        mail.push({ taskId: (message as DispatchMessage).taskId, queue: toName(queue), attempts: 1, isDead: false });
+      const body = message as QueueMessage;
+      const taskId = "settlement" in body ? body.settlement.charge.taskId : (body as TaskMessage).taskId;
+      for (let copy = 0; copy < copies; copy++) mail.push({ taskId, body, queue: toName(queue), attempts: 1, isDead: false });
     },
   );
 }

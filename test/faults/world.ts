@@ -149,7 +149,7 @@ export class World {
 
   /** Delivers one message; the queue keeps it if it is not acknowledged, and gives it up after three attempts. */
   async deliver(message: DispatchMessage): Promise<string> {
-    const result = await deliver(message.taskId, message.isDead ? "gateway-dead" : message.queue);
+    const result = await deliver(message.taskId, message.isDead ? "gateway-dead" : message.queue, {}, message.body);
     const at = this.mail.indexOf(message);
     if (at >= 0) this.mail.splice(at, 1);
     this.delivered.push(message);
