@@ -571,6 +571,19 @@ test("finished work whose object crashed before its message arrived is collected
   await expectCompletedOnce(account, id, await finish(account, id));
 });
 
+test("files of a consumer that crashed with its object are deleted too if the work is polled with a fault after that", async () => {
+  const { account, prompt, id } = await newTask();
+  await deliver(id);
+  await pass(id, 2);
+  const work = await openStub(id).claim();
+  await env.ASSETS.put(`assets/${id}/${work!.lease}-0.png`, "left");
+  await crash(openStub(id));
+  await script({ match: prompt, polls: [503] });
+  await expectCompletedOnce(account, id, await finish(account, id));
+  await pass(id, 86_401);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
+});
+
 test("after a crash two consumers collect: files that the second stores after the task was deleted are deleted too", async () => {
   const account = await newAccount();
   const prompt = unique();

@@ -51,7 +51,10 @@ export class RecordStore {
 
   /** Writes the record, and sets the alarm if the current one would be too late. Writes without an `await` between them are one transaction. */
   commit<T extends Task>(task: T): T {
-    const written = { ...task, writes: (this.#task?.writes ?? 0) + 1 };
+    const before = this.#task;
+    // The consumer of a collection that was leased before a restart may have left files.
+    const mayHaveFiles = this.isReloaded && before !== undefined && !isFinal(before) && before.operation !== undefined;
+    const written = { ...task, isTidy: task.isTidy && !mayHaveFiles, writes: (before?.writes ?? 0) + 1 };
     this.#storage.kv.put("task", written);
     this.#progress = written.progress;
     this.isReloaded = false;

@@ -148,9 +148,7 @@ export async function reportStep(lease: string, step: StepOutcome, record: Recor
     else await bookLate(known, known.route, cost, env);
     return false;
   }
-  // Another consumer of the same collection, leased before a restart, may leave files.
-  const isTidy = task.isTidy && (task.step.do === "starting" || !record.isReloaded);
-  await apply(reported({ ...task, isTidy }, step, record.polls.isCalled, env), record, env);
+  await apply(reported(task, step, record.polls.isCalled, env), record, env);
   return true;
 }
 
