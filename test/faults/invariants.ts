@@ -155,8 +155,11 @@ async function checkCharacters(world: World): Promise<void> {
 
 /** A week later: no files except the images of characters, no storage, no alarm, no record. */
 export async function checkEnd(world: World): Promise<void> {
-  expect(await keysUnder("assets/")).toEqual([]);
-  expect((await keysUnder("inputs/")).filter((key) => !world.isForsaken(key))).toEqual([]);
+  expect(await keysUnder("assets/"), "assets a week later").toEqual([]);
+  expect(
+    (await keysUnder("inputs/")).filter((key) => !world.isForsaken(key)),
+    "inputs a week later",
+  ).toEqual([]);
   await sweepBatches(env, new Objects(env), Date.now());
   if (!world.isRestored) expect(await keysUnder("batches/"), "inputs of batches").toEqual([]);
   for (const known of world.objects.all.values()) {

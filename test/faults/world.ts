@@ -64,8 +64,8 @@ export class World {
   readonly batches: KnownBatch[] = [];
   readonly tokens: KnownToken[] = [];
   readonly files: KnownFile[] = [];
-  /** Tasks whose owner has begun to delete them, or has deleted them. */
-  readonly deletions = new Map<string, "begun" | "done">();
+  /** Tasks whose owner has begun to delete them, and when they were deleted, in milliseconds; Infinity before that. */
+  readonly deletions = new Map<string, number>();
   /** What accounts may spend in a day, in millionths, through their only key. */
   readonly budgets = new Map<string, number>();
   /** The ids of events that were read, in their order. */
