@@ -3,13 +3,15 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { BatchView } from "../../src/api/batches/view.ts";
-import type { Account } from "../support/gateway.ts";
+import { type Account, asAdmin } from "../support/gateway.ts";
+import { kept } from "./files.ts";
 import type { Entry } from "./invariants.ts";
+import { micro } from "./readers.ts";
+import { words } from "./submissions.ts";
 import type { World } from "./world.ts";
 
 /** The model of the chats in batches: others use another one. */
 const chatModel = "textA-1-mini";
-const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];
 
 /** A batch that was answered, and what its caller has seen of it. */
 export interface KnownBatch {
@@ -32,10 +34,13 @@ interface Result {
   cost: { reserved: number; charged: number; returned: number };
 }
 
-const toLine = ({ random }: World, at: number) => {
+const toLine = (world: World, { id }: Account, at: number) => {
+  const { random } = world;
+  const file = kept(world).find(({ account }) => account.id === id);
+  const images = file && random.chance(0.5) ? { images: [file.id] } : {};
   const line = (endpoint: string, body: object) => ({ custom_id: `line ${at}`, endpoint, body });
   return random.weighted([
-    [5, line("/v1/images/generations", { model: "imgA-4", prompt: "A lighthouse", n: random.int(1, 2) })],
+    [5, line("/v1/images/generations", { model: "imgA-4", prompt: "A lighthouse", n: random.int(1, 2), ...images })],
     [1, line("/v1/videos/generations", { model: "vidD-02", prompt: "Waves" })],
     [
       4,
@@ -59,7 +64,7 @@ export async function beginBatch(world: World): Promise<string> {
     account,
     key: random.chance(0.5) ? `batch-${batches.length}` : undefined,
     body: {
-      requests: Array.from({ length: random.int(1, 4) }, (_, at) => toLine(world, at)),
+      requests: Array.from({ length: random.int(1, 4) }, (_, at) => toLine(world, account, at)),
       concurrency: random.pick([1, 1, 3]),
       ...world.outside.fields(account),
       ...(random.chance(0.3) && { max_cost: random.pick([0.03, 0.05, 0.1]) }),
@@ -73,7 +78,11 @@ export async function beginBatch(world: World): Promise<string> {
 
 async function send(world: World, batch: KnownBatch): Promise<string> {
   const { account, key, body } = batch;
-  const { status, body: view } = await world.call(account, "/v1/batches", { body, ...(key && { headers: { "idempotency-key": key } }) });
+  const keyOf = world.batchKeys.get(account.id)!;
+  const { status, body: view } = await world.call({ ...account, ...keyOf }, "/v1/batches", {
+    body,
+    ...(key && { headers: { "idempotency-key": key } }),
+  });
   if (status !== 201) return String(status);
   if (batch.id !== undefined) expect(view.id, "a repeat is answered with the first batch").toBe(batch.id);
   batch.id = view.id as string;
@@ -93,7 +102,7 @@ export async function watchBatch(world: World): Promise<string> {
   if (status >= 500 && world.faultInjector.scope.faults > 0) return String(status);
   expect(status, "a batch that was begun is there").toBe(200);
   const { counts, cost } = body as BatchView;
-  if (cost.limit !== null) expect(toMillionths(cost.charged + cost.reserved)).toBeLessThanOrEqual(toMillionths(cost.limit));
+  if (cost.limit !== null) expect(micro(cost.charged + cost.reserved)).toBeLessThanOrEqual(micro(cost.limit));
   expect(counts.completed + counts.failed, "ended lines stay ended").toBeGreaterThanOrEqual(batch.ended);
   batch.ended = counts.completed + counts.failed;
   await readLines(world, batch).catch((error: unknown) => {
@@ -119,13 +128,19 @@ async function readLines(world: World, { account, id, lines }: KnownBatch): Prom
   });
 }
 
+/** Pauses the key of an account's batches, or resumes it. */
+export async function pauseKey(world: World): Promise<string> {
+  const { random, batchKeys } = world;
+  const { keyId } = random.pick([...batchKeys.values()]);
+  const paused = random.chance(0.5);
+  return `${paused} ${(await asAdmin(`/keys/${keyId}`, { method: "PATCH", body: { paused } })).status}`;
+}
+
 export async function cancelBatch(world: World): Promise<string> {
   const batch = pickBegun(world);
   if (!batch) return "none";
   return String((await world.call(batch.account, `/v1/batches/${batch.id}/cancel`, { method: "POST" })).status);
 }
-
-const toMillionths = (units: number) => Math.round(units * 1e6);
 
 /** Each line has ended once, its charge is that of the ledger, and the ledger has no other charges of the batch. `ledgers` by account. */
 export async function checkBatches(world: World, ledgers: Map<string, Map<string, Entry>>): Promise<void> {
@@ -159,15 +174,15 @@ export async function checkBatches(world: World, ledgers: Map<string, Map<string
       running: 0,
       completed: results.filter((one) => one.status === "completed").length,
     });
-    const sum = results.reduce((all, one) => all + toMillionths(one.cost.charged), 0);
-    expect(toMillionths(cost.charged), `${known.label} costs what its lines cost`).toBe(sum);
+    const sum = results.reduce((all, one) => all + micro(one.cost.charged), 0);
+    expect(micro(cost.charged), `${known.label} costs what its lines cost`).toBe(sum);
     expect(cost.reserved).toBe(0);
     if (maxCost !== undefined) expect(sum).toBeLessThanOrEqual(maxCost);
     for (const { task, cost: of } of results) {
-      if (task === undefined) chats.set(accountId, (chats.get(accountId) ?? 0) + toMillionths(of.charged));
+      if (task === undefined) chats.set(accountId, (chats.get(accountId) ?? 0) + micro(of.charged));
       else {
         named.add(task);
-        expect(ledgers.get(accountId)?.get(task), `a line of ${known.label}`).toMatchObject({ charged: toMillionths(of.charged) });
+        expect(ledgers.get(accountId)?.get(task), `a line of ${known.label}`).toMatchObject({ charged: micro(of.charged) });
       }
     }
   }

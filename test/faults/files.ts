@@ -22,7 +22,8 @@ const content = (mark: number) => new Uint8Array([...png, mark]);
 const dayMs = 80_000_000;
 
 /** The files that are there. */
-const kept = ({ files, isRestored }: World) => files.filter(({ isDeleted, at }) => !isDeleted && !isRestored && Date.now() < at + dayMs);
+export const kept = ({ files, isRestored }: World) =>
+  files.filter(({ isDeleted, at }) => !isDeleted && !isRestored && Date.now() < at + dayMs);
 
 /** Uploads a file: often one that the account has already, whose bytes are kept once. */
 export async function upload(world: World): Promise<string> {

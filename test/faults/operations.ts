@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type Sight, sightFaults } from "../../scripts/engine/history.ts";
 import type { Known } from "./objects.ts";
 import { asAdmin } from "../support/gateway.ts";
-import { beginBatch, cancelBatch, watchBatch } from "./batches.ts";
+import { beginBatch, cancelBatch, pauseKey, watchBatch } from "./batches.ts";
 import { deleteFile, submitFile, upload } from "./files.ts";
 import { changeBucket, remove, sendAgain } from "./outside.ts";
 import { readEvents, readMoney, readReceipt } from "./readers.ts";
@@ -24,6 +24,7 @@ const operations: (readonly [weight: number, name: string, operation: Operation]
   [6, "begin batch", beginBatch],
   [8, "watch batch", watchBatch],
   [1, "cancel batch", cancelBatch],
+  [2, "pause key", pauseKey],
   [30, "carry on", carryOn],
   [12, "finish", finish],
   [8, "status", status],

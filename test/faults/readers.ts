@@ -7,6 +7,9 @@ import type { Task } from "../../src/tasks/record.ts";
 import type { Entry } from "./invariants.ts";
 import type { World } from "./world.ts";
 
+/** Balance units as millionths. */
+export const micro = (units: number) => Math.round(units * 1e6);
+
 /** Reads on in an account's events, from the last one that was read. */
 export async function readEvents(world: World): Promise<string> {
   const account = world.random.pick(world.accounts);
@@ -45,19 +48,17 @@ export async function readMoney(world: World): Promise<string> {
   if (answer.status !== 200) return String(answer.status);
   const { quota, used, reserved, remaining } = answer.body as Balance;
   expect(Math.min(used, reserved, remaining ?? 0), "nothing is below zero").toBeGreaterThanOrEqual(0);
-  if (quota !== null) expect(toMillionths(quota)).toBe(toMillionths(remaining!) + toMillionths(used) + toMillionths(reserved));
+  if (quota !== null) expect(micro(quota)).toBe(micro(remaining!) + micro(used) + micro(reserved));
   return "200";
 }
 
-const toMillionths = (units: number) => Math.round(units * 1e6);
-
 const toEvent = (taskId: string) => taskId.replace("task_", "evt_");
 
-/** No account has spent more in a day than its budget. */
+/** No account and no key has spent more in a day than its budget. */
 export async function checkBudgets({ budgets }: World): Promise<void> {
-  for (const [accountId, amount] of budgets) {
-    const days = "SELECT max(spent) AS most FROM (SELECT sum(charged) AS spent FROM entry WHERE account_id = ?1 GROUP BY at / 86400000)";
-    const most = await env.DB.prepare(days).bind(accountId).first<number>("most");
+  for (const [id, amount] of budgets) {
+    const spent = "SELECT sum(charged) AS spent FROM entry WHERE account_id = ?1 OR key_id = ?1 GROUP BY at / 86400000";
+    const most = await env.DB.prepare(`SELECT max(spent) AS most FROM (${spent})`).bind(id).first<number>("most");
     expect(most ?? 0, "spent in a day").toBeLessThanOrEqual(amount);
   }
 }
@@ -80,7 +81,7 @@ export async function checkRead(world: World, ledgers: Map<string, Map<string, E
     const { status, body } = await world.call(account, `/v1/tasks/${id}/receipt`);
     expect(status).toBe(200);
     const { held, charged } = ledgers.get(account.id)!.get(id)!;
-    expect([body.receipt.reserved, body.receipt.charged].map(toMillionths), "a receipt").toEqual([held, charged]);
+    expect([body.receipt.reserved, body.receipt.charged].map(micro), "a receipt").toEqual([held, charged]);
     expect(body.jws).toBe(world.accepted.get(id)!.receipt ?? body.jws);
   }
 }

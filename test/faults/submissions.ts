@@ -102,7 +102,7 @@ export function accept(world: World, submission: Partial<Keyed>, first: string |
   if (!world.accepted.has(id)) world.accepted.set(id, { ...accepted, reserved: answer.body.metadata.reserved as number });
 }
 
-const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];
+export const words = ["hi", "hi", "no-usage", "break", "sandbox:fail", "sandbox:reject"];
 
 /** A chat: whole, streamed, or interrupted by the client. */
 export async function chat(world: World): Promise<string> {

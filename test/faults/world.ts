@@ -66,7 +66,9 @@ export class World {
   readonly files: KnownFile[] = [];
   /** Tasks whose owner has begun to delete them, and when they were deleted, in milliseconds; Infinity before that. */
   readonly deletions = new Map<string, number>();
-  /** What accounts may spend in a day, in millionths, through their only key. */
+  /** The second key of each account, which begins its batches and may be paused. */
+  readonly batchKeys = new Map<string, Pick<Account, "key" | "keyId">>();
+  /** What accounts and keys may spend in a day, in millionths, by their ids. */
   readonly budgets = new Map<string, number>();
   /** The ids of events that were read, in their order. */
   readonly events = new Map<Account, string[]>();
@@ -100,11 +102,13 @@ export class World {
     for (let count = this.random.int(1, 3); count > 0; count--)
       this.accounts.push(await newAccount(this.random.pick(quotas), this.random.pick(quotas)));
     for (const { id, keyId } of this.accounts) {
+      const { body } = await asAdmin(`/accounts/${id}/keys`, { body: { name: "batches", quota: this.random.pick([null, 1]) } });
+      this.batchKeys.set(id, { keyId: body.id as string, key: body.key as string });
       if (!this.random.chance(0.3)) continue;
       const budget = { amount: this.random.pick([0.2, 2]), window: "day" };
       const set = this.random.pick([`/keys/${keyId}`, `/accounts/${id}`]);
       expect((await asAdmin(set, { method: "PATCH", body: { budget } })).status).toBe(200);
-      this.budgets.set(id, 1e6 * budget.amount);
+      this.budgets.set(set.split("/").at(-1)!, 1e6 * budget.amount);
     }
     this.bank = await openBank(this);
     this.outside = await Outside.open(this);
