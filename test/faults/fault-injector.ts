@@ -38,6 +38,8 @@ export class Scope {
   faults = 0;
   /** True if its Worker or consumer has crashed. */
   isDead = false;
+  /** True if a service was out when it was called: then its inputs may not have been removed. */
+  wasOut = false;
   /** Running requests, some of which continue after their answer. */
   requests = 0;
   /** Tasks for which it stored inputs. */
@@ -102,7 +104,9 @@ export class FaultInjector {
     const scope = (owner ? undefined : scopes.getStore()) ?? this.scope;
     // What runs beside the call during which a Worker died.
     if (!owner && scope.isDead) return death();
-    const fault = this.#isOut(name) ? "error" : this.#draw(owner, scope, isObject, failure !== undefined, later !== undefined);
+    const isOut = this.#isOut(name);
+    if (isOut) scope.wasOut = true;
+    const fault = isOut ? "error" : this.#draw(owner, scope, isObject, failure !== undefined, later !== undefined);
     if (!fault) return effect();
     scope.faults++;
     this.#note(`    ${fault}: ${name}${owner ? ` of ${owner.label}` : ""}`);

@@ -86,7 +86,7 @@ async function perform(world: World, isNested: boolean): Promise<void> {
     gate.isOpen = true;
   }
   if (isNested) faultInjector.isOn = true;
-  if (scope.isDead) for (const taskId of scope.inputs) world.orphanedInputs.add(taskId);
+  if (scope.isDead || scope.wasOut) for (const taskId of scope.inputs) world.orphanedInputs.add(taskId);
   const outcome = scope.isDead || !end ? "died" : "outcome" in end ? end.outcome : "threw";
   trace[at] += `: ${outcome} (${scope.calls} calls)`;
   if (end && "fault" in end) throw end.fault;

@@ -75,7 +75,7 @@ export class World {
   readonly mail: DispatchMessage[] = [];
   /** Every message so far: the queue may deliver one again. */
   readonly delivered: DispatchMessage[] = [];
-  /** Tasks whose inputs were stored by a crashed Worker. */
+  /** Tasks whose inputs were stored by a Worker that crashed, or could not remove them. */
   readonly orphanedInputs = new Set<string>();
   /** Characters with a started deletion. */
   readonly deleting = new Set<string>();
