@@ -4,6 +4,7 @@ import { byteLength } from "../../base/byte-length.ts";
 import { dollarsOfTicks } from "../../base/maker-usage.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { ProviderError } from "../../providers/provider.ts";
+import { toStreamFault } from "../../providers/shared/chat-errors.ts";
 
 /** Tokens to charge. */
 export interface Usage {
@@ -37,15 +38,38 @@ export function parseFields(text: string): Fields {
   return value as Fields;
 }
 
-/** The fields to keep: `true` for fields passed on unchanged; an object for an object, or a list of objects, with these fields. */
-interface Allowed {
-  [field: string]: true | Allowed;
+/** True if the upstream itself reported the fault. */
+export const isReported = (fault: unknown): boolean => fault instanceof ProviderError && fault.kind !== "unclear";
+
+/** Throws the error that an answer or an event states. vLLM's older versions have its fields beside `object`. */
+export function throwStated(fields: Fields): void {
+  const error = fields["error"] || (fields["object"] === "error" && fields);
+  if (error) throw toStreamFault(error);
 }
 
-const called: Allowed = { name: true, arguments: true };
+/** The fields to keep: `true` for fields passed on unchanged; a function of the value; an object for an object, or a list of objects, with these fields. */
+interface Allowed {
+  [field: string]: true | Allowed | ((value: unknown) => unknown);
+}
+
+/** A count of tokens, which some upstreams send as text; undefined for what no chat can have. */
+function toCount(value: unknown): number | undefined {
+  const count = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof count === "number" && count >= 0 && count < 1e12 ? Math.ceil(count) : undefined;
+}
+
+/** The text of a content that some upstreams send in parts. */
+const toText = (content: unknown): unknown =>
+  Array.isArray(content)
+    ? content.map((part) => (isFields(part) && typeof part["text"] === "string" ? part["text"] : "")).join("")
+    : typeof content === "string" || content === null
+      ? content
+      : undefined;
+
+const called: Allowed = { name: true, arguments: (given) => (isFields(given) ? JSON.stringify(given) : given) };
 const messageFields: Allowed = {
-  role: true,
-  content: true,
+  role: () => "assistant",
+  content: toText,
   refusal: true,
   reasoning_content: true,
   tool_calls: { index: true, id: true, type: true, function: called, custom: { name: true, input: true } },
@@ -57,16 +81,22 @@ const token: Allowed = { token: true, bytes: true, logprob: true };
 const logprobFields: Allowed = { ...token, top_logprobs: token };
 const logprobsFields: Allowed = { content: logprobFields, refusal: logprobFields };
 const usageFields: Allowed = {
-  prompt_tokens: true,
-  completion_tokens: true,
-  total_tokens: true,
-  prompt_tokens_details: { cached_tokens: true, cache_write_tokens: true, audio_tokens: true, image_tokens: true, text_tokens: true },
+  prompt_tokens: toCount,
+  completion_tokens: toCount,
+  total_tokens: toCount,
+  prompt_tokens_details: {
+    cached_tokens: toCount,
+    cache_write_tokens: toCount,
+    audio_tokens: toCount,
+    image_tokens: toCount,
+    text_tokens: toCount,
+  },
   completion_tokens_details: {
-    reasoning_tokens: true,
-    audio_tokens: true,
-    text_tokens: true,
-    accepted_prediction_tokens: true,
-    rejected_prediction_tokens: true,
+    reasoning_tokens: toCount,
+    audio_tokens: toCount,
+    text_tokens: toCount,
+    accepted_prediction_tokens: toCount,
+    rejected_prediction_tokens: toCount,
   },
 };
 const finishReasons = new Set<unknown>(["stop", "length", "tool_calls", "content_filter", "function_call"]);
@@ -77,16 +107,24 @@ function pick(value: unknown, allowed: Allowed): unknown {
   const kept: Fields = {};
   for (const name in value) {
     const rule = Object.hasOwn(allowed, name) ? allowed[name] : undefined;
-    if (rule !== undefined) kept[name] = rule === true ? value[name] : pick(value[name], rule);
+    if (rule === undefined) continue;
+    const item = rule === true ? value[name] : typeof rule === "function" ? rule(value[name]) : pick(value[name], rule);
+    if (item !== undefined) kept[name] = item;
   }
   return kept;
 }
 
+/** A choice's `message` in a whole answer or `delta` in a stream, which some upstreams call `message` too. */
+const readPart = (choice: Fields, part: "message" | "delta"): unknown => choice[part] ?? choice["message"];
+
 /** The choices for the caller; `part` is `message` in a whole answer and `delta` in a stream. */
-export function toChoices(choices: unknown[], part: "message" | "delta"): { finish_reason: unknown }[] {
+export function toChoices(choices: unknown[], part: "message" | "delta"): { finish_reason: unknown; delta?: Fields }[] {
   return choices.filter(isFields).map((choice, at) => {
-    const message = choice[part];
-    const kept = isFields(message) ? (pick(message, messageFields) as Fields) : {};
+    const message = readPart(choice, part);
+    const kept: Fields = {
+      ...(part === "message" && { role: "assistant" }),
+      ...(isFields(message) && (pick(message, messageFields) as Fields)),
+    };
     // Some upstreams use this name for the field.
     if (isFields(message) && typeof message["reasoning"] === "string" && kept["reasoning_content"] === undefined)
       kept["reasoning_content"] = message["reasoning"];
@@ -101,11 +139,16 @@ export function toChoices(choices: unknown[], part: "message" | "delta"): { fini
   });
 }
 
-/** A usage report for the caller. */
-export const toUsageReport = (usage: unknown) => pick(usage, usageFields);
+/** A usage report for the caller; undefined without the counts that clients read. */
+export function toUsageReport(usage: unknown): Fields | undefined {
+  const { prompt_tokens: prompt, completion_tokens: completion, ...rest } = isFields(usage) ? (pick(usage, usageFields) as Fields) : {};
+  if (prompt === undefined || completion === undefined) return undefined;
+  return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: Number(prompt) + Number(completion), ...rest };
+}
 
 /** Seconds since the epoch, from the upstream if it gives them. */
-export const toCreated = (created: unknown) => (typeof created === "number" && created > 0 ? created : Math.floor(Date.now() / 1000));
+export const toCreated = (created: unknown) =>
+  Math.floor(typeof created === "number" && created >= 1 && created < 1e11 ? created : Date.now() / 1000);
 
 /** Bytes of generated text in all fields of a message or delta. */
 function generatedBytes(value: unknown): number {
@@ -133,7 +176,7 @@ export class ChatMeter {
     if (Array.isArray(choices))
       for (const choice of choices as unknown[]) {
         this.hasBegun = true;
-        if (isFields(choice)) this.#bytes += generatedBytes(choice[part]);
+        if (isFields(choice)) this.#bytes += generatedBytes(readPart(choice, part));
       }
     if (isFields(usage)) this.#report(usage);
   }
@@ -145,14 +188,14 @@ export class ChatMeter {
 
   /** A report without tokens is a placeholder, and a count that no chat can have is ignored. Some makers exclude reasoning from `completion_tokens`, but not from the total. */
   #report(usage: Fields): void {
-    const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, prompt_tokens_details: details } = usage;
-    const isCount = (value: unknown): value is number => typeof value === "number" && value >= 0 && value < 1e12;
-    if (!isCount(prompt) || prompt === 0 || !(isCount(completion) || isCount(total))) return;
+    const [prompt, completion, total] = [usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]].map(toCount);
+    if (!prompt || (completion === undefined && total === undefined)) return;
+    const { prompt_tokens_details: details } = usage;
     this.hasBegun = true;
     this.#reported = {
       prompt,
-      completion: Math.max(isCount(completion) ? completion : 0, isCount(total) ? total - prompt : 0),
-      cached: isFields(details) && isCount(details["cached_tokens"]) ? details["cached_tokens"] : undefined,
+      completion: Math.max(completion ?? 0, (total ?? 0) - prompt),
+      cached: isFields(details) ? toCount(details["cached_tokens"]) : undefined,
       usd: dollarsOfTicks(usage["cost_in_usd_ticks"]),
     };
     this.#bytes = 0;

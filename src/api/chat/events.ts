@@ -1,7 +1,6 @@
 /** Converts an upstream's event stream to the events for the caller. Pure. */
 
-import { toStreamFault } from "../../providers/shared/chat-errors.ts";
-import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport } from "./answer.ts";
+import { ChatMeter, type Fields, parseFields, throwStated, toChoices, toCreated, toUnclear, toUsageReport } from "./answer.ts";
 
 /** Maximum characters of an event: some upstreams send a whole answer in one. */
 const maxEvent = 8 * 1024 * 1024;
@@ -21,8 +20,6 @@ export class EventTranslator {
   isDone = false;
   #isFinished = false;
   fault: unknown;
-  /** True if the fault was reported by the upstream, false for a broken stream. */
-  isRefused = false;
   readonly #shown: Shown;
   readonly #decoder = new TextDecoder();
   #head = "";
@@ -30,6 +27,10 @@ export class EventTranslator {
   #rest = "";
   /** The data lines of the incomplete event, each followed by a line end. */
   #data = "";
+  /** True if the text is no stream but one JSON object: a whole answer, or the error of a gateway in front of the maker. */
+  #isWhole = false;
+  /** How many tool calls came without an index, which some upstreams leave out. */
+  #calls = 0;
 
   constructor(shown: Shown) {
     this.#shown = shown;
@@ -46,6 +47,10 @@ export class EventTranslator {
         this.#rest = "";
       }
       this.#rest += text.slice(from);
+      if (!bytes && this.#isWhole) {
+        out += this.#take(parseFields(this.#data));
+        this.isDone = true;
+      }
       this.isDone ||= !bytes && this.#isFinished;
       if (this.#rest.length + this.#data.length > maxEvent) throw toUnclear("too long an event");
     } catch (error) {
@@ -55,6 +60,11 @@ export class EventTranslator {
   }
 
   #line(line: string): string {
+    this.#isWhole ||= !this.meter.hasBegun && this.#data === "" && line.startsWith("{");
+    if (this.#isWhole) {
+      this.#data += line;
+      return "";
+    }
     // Comments keep connections alive; their text is the upstream's and is not passed on.
     if (line.startsWith(":")) return ":\n\n";
     if (line.startsWith("data:")) this.#data += `\n${line.slice(5)}`;
@@ -67,20 +77,28 @@ export class EventTranslator {
       this.isDone = true;
       return "";
     }
-    const chunk = parseFields(data);
+    return this.#take(parseFields(data));
+  }
+
+  #take(chunk: Fields): string {
     this.meter.add(chunk, "delta");
-    this.isRefused = Boolean(chunk["error"]);
-    if (this.isRefused) throw toStreamFault(chunk["error"]);
+    throwStated(chunk);
     return this.#event(chunk);
   }
 
   #event({ choices, usage, created }: Fields): string {
     const { id, model, wantsUsage } = this.#shown;
     const made = Array.isArray(choices) ? toChoices(choices, "delta") : [];
-    this.#isFinished ||= made.some((choice) => choice.finish_reason !== null);
+    for (const { delta, finish_reason } of made) {
+      this.#isFinished ||= finish_reason !== null;
+      const calls: unknown = delta?.["tool_calls"];
+      // The parts of a call that follow its first one have no id.
+      for (const call of (Array.isArray(calls) ? calls : []) as (Fields | undefined)[])
+        if (call) call["index"] ??= call["id"] ? this.#calls++ : Math.max(0, this.#calls - 1);
+    }
     if (made.length === 0 && !(wantsUsage && usage)) return "";
     this.#head ||= `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${toCreated(created)},"model":${JSON.stringify(model)},"choices":`;
-    const report = wantsUsage ? `,"usage":${JSON.stringify((usage ? toUsageReport(usage) : null) ?? null)}` : "";
+    const report = wantsUsage ? `,"usage":${JSON.stringify(toUsageReport(usage) ?? null)}` : "";
     return `${this.#head}${JSON.stringify(made)}${report}}\n\n`;
   }
 }

@@ -1,7 +1,17 @@
 /** Relays a chat's answer, whole or as it arrives, and settles its cost in every case. */
 
-import { toStreamFault } from "../../providers/shared/chat-errors.ts";
-import { ChatMeter, type Fields, parseFields, toChoices, toCreated, toUnclear, toUsageReport, type Usage } from "./answer.ts";
+import {
+  ChatMeter,
+  type Fields,
+  isReported,
+  parseFields,
+  throwStated,
+  toChoices,
+  toCreated,
+  toUnclear,
+  toUsageReport,
+  type Usage,
+} from "./answer.ts";
 import type { ChatCaller } from "./caller.ts";
 import type { ChatCosts } from "./costs.ts";
 import { EventTranslator } from "./events.ts";
@@ -47,30 +57,33 @@ const heartbeatMs = 15_000;
  * The charge once the upstream has answered 200. It is 0 only if the upstream reported a failure before any output and the caller was still
  * connected.
  */
-const toCharge = (meter: ChatMeter, chat: Chat, isRefused: boolean) =>
-  isRefused && !meter.hasBegun && !chat.caller.isGone() ? undefined : meter.usage(chat.promptTokens);
+const toCharge = (meter: ChatMeter, chat: Chat, fault: unknown) =>
+  isReported(fault) && !meter.hasBegun && !chat.caller.isGone() ? undefined : meter.usage(chat.promptTokens);
 
 /** Reads the upstream's whole answer, replaces id and model name, and settles it. */
 export async function readWhole(response: Response, chat: Chat): Promise<object> {
   const meter = new ChatMeter();
-  let isRefused = false;
+  let fault: unknown;
   try {
     const whole = await readFields(response, meter, chat);
-    const { choices, usage, created, error } = whole;
     meter.add(whole, "message");
-    isRefused = Boolean(error);
-    if (isRefused) throw toStreamFault(error);
-    if (!Array.isArray(choices)) throw toUnclear("no choices");
+    throwStated(whole);
+    const choices = Array.isArray(whole["choices"]) ? toChoices(whole["choices"], "message") : [];
+    if (choices.length === 0) throw toUnclear("no choices");
+    const usage = toUsageReport(whole["usage"]);
     return {
       id: chat.id,
       object: "chat.completion",
-      created: toCreated(created),
+      created: toCreated(whole["created"]),
       model: chat.model,
-      choices: toChoices(choices, "message"),
-      ...(usage !== undefined && usage !== null && { usage: toUsageReport(usage) }),
+      choices,
+      ...(usage && { usage }),
     };
+  } catch (error) {
+    fault = error;
+    throw error;
   } finally {
-    chat.settle(toCharge(meter, chat, isRefused));
+    chat.settle(toCharge(meter, chat, fault));
   }
 }
 
@@ -183,12 +196,12 @@ export function relayStream(response: Response, chat: Chat): { body: ReadableStr
     clearInterval(heartbeat);
     reader.cancel();
     // Everything sent was generated, so it is charged even if the stream broke.
-    chat.settle(toCharge(events.meter, chat, events.isRefused));
     const { fault } = events;
+    chat.settle(toCharge(events.meter, chat, fault));
     void sender.add(fault === undefined ? `${end}data: [DONE]\n\n` : `data: ${JSON.stringify({ error: chat.describe(fault) })}\n\n`);
     await sender.flush();
     // After a break the caller's connection breaks too, so that an incomplete answer does not look complete.
-    if (fault === undefined || events.isRefused) return writer.close();
+    if (fault === undefined || isReported(fault)) return writer.close();
     // The connection drops what is still on its way.
     await scheduler.wait(eventMs);
     await writer.abort(fault);

@@ -68,31 +68,38 @@ export async function readChatFault(response: Response): Promise<ProviderError> 
   return toChatFault(body?.error, response);
 }
 
+/** Words of errors that pass, in `code` or `type`. */
+const busyWords = /rate_?limit|overloaded|unavailable|too_many/i;
+
 /** The fault for an `error` inside a stream or an answer with status 200. Some gateways put an HTTP status into its `code`. */
 export function toStreamFault(error: unknown): ProviderError {
-  const code = typeof error === "object" && error !== null && "code" in error ? Number(error.code) : Number.NaN;
-  return toChatFault(error, { status: code >= 400 && code < 600 ? code : 500, headers: new Headers() });
+  const { code, type } = (typeof error === "object" && error !== null ? error : {}) as Record<string, unknown>;
+  const given = Number(code ?? Number.NaN);
+  const status = given >= 400 && given < 600 ? given : [code, type].some((one) => busyWords.test(String(one))) ? 503 : 500;
+  return toChatFault(error, { status, headers: new Headers() });
 }
 
 /**
  * Throws if an answer with status 200 cannot be that of a model, so that nothing was generated: it has no body, or is an HTML page, as from a
- * proxy or a wrong base URL. The content type is not enough: some servers send JSON as `text/html`.
+ * proxy or a wrong base URL. The content type is not enough: some servers send JSON as `text/html`. A body
+ * with the type of an answer is one: looking at it would cost each chat a copy.
  */
 export async function refuseEmptyOrPage(response: Response): Promise<void> {
   const { headers } = response;
+  const isTyped = /^(?:application\/json|text\/event-stream)\b/i.test(headers.get("content-type") ?? "");
   const isEmpty = !response.body || headers.get("content-length") === "0";
-  if (!isEmpty && !(/^text\/html\b/i.test(headers.get("content-type") ?? "") && (await isPage(response.clone())))) return;
+  if (!isEmpty && (isTyped || (await isAnswer(response.clone())))) return;
   await response.body?.cancel();
-  throw new ProviderError("refused", `chat: ${response.status} with ${isEmpty ? "no body" : "an HTML page"}`);
+  throw new ProviderError("refused", `chat: ${response.status} with no body or an HTML page`);
 }
 
-/** True if the text begins like markup. What breaks off before it shows that is no page. */
-async function isPage({ body }: Response): Promise<boolean> {
+/** False if the text begins like markup, or has nothing. What breaks off before it shows that may be an answer. */
+async function isAnswer({ body }: Response): Promise<boolean> {
   try {
     for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? [])
-      if (part.trim() !== "") return part.trimStart().startsWith("<");
+      if (part.trim() !== "") return !part.trimStart().startsWith("<");
   } catch {
-    // The answer's reader gets the fault.
+    return true; // its reader gets the fault
   }
   return false;
 }

@@ -20,7 +20,8 @@ function retryAfterMs(headers: Headers): number | undefined {
 /** The kind of fault for an HTTP status of a submission. Redirects are not followed, so their outcome is unknown. */
 function kindOfStatus(status: number): ProviderErrorKind {
   if (status === 401 || status === 402 || status === 403) return "account";
-  if (status === 429 || status === 503) return "busy";
+  // 529: "overloaded", as Anthropic's API and others with that status answer.
+  if (status === 429 || status === 503 || status === 529) return "busy";
   if (status === 408 || status >= 500) return "unreachable";
   if (status === 404 || status === 410) return "model";
   return status >= 400 ? "refused" : "unclear";
