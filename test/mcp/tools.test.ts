@@ -178,6 +178,11 @@ test.each<Era>(["legacy", "modern"])("dry_run returns the price and makes nothin
     isError: true,
     text: "invalid_request: dry_run must be true or false",
   });
+  for (const variation of ["2", 2.5, true])
+    expect(await callTool(client, "generate_image", { ...args, variation })).toMatchObject({
+      isError: true,
+      text: "invalid_request: variation must be a whole number",
+    });
   expect(await readBalance(account)).toMatchObject({ used: 0, reserved: 0 });
   expect(await upstreamCalls(args.prompt)).toEqual([]);
   // It is no part of the arguments that identify a call.

@@ -52,17 +52,23 @@ test("a call whose wait ends before the task gets the task, and continues waitin
   expect((await waiting).record).toMatchObject({ status: "completed", task_id: id });
 });
 
-test("if a task fails during the wait, the result is an error with the next step", async () => {
+test.each([
+  ["invalid_input", "Use another image or video."],
+  ["provider_error", "Call again to try once more."],
+])("if a task fails during the wait (%s), the result is an error with the next step", async (failed, step) => {
   const account = await newAccount();
   const client = await connect(account.key);
   const prompt = unique();
-  await script({ match: prompt, polls: [{ failed: "invalid_input" }] });
+  await script({ match: prompt, polls: [{ failed }] });
   const pending = callTool(client, "generate_image", { model: "imgA-4", prompt });
   const id = await onlyTask(account);
   await finish(account, id);
   const result = await pending;
   expect(result).toMatchObject({ isError: true, record: { status: "failed", cost: { charged: 0 } } });
-  expect(result.text).toMatch(/^The task failed \(invalid_input\): .* Nothing was charged\. Use another image or video\./);
+  const text = result.text.split("\n")[0]!;
+  expect(text).toMatch(new RegExp(`^The task failed \\(${failed}\\): `));
+  expect(text.split("Nothing was charged.")).toHaveLength(2);
+  expect(text).toContain(` Nothing was charged. ${step}`);
 });
 
 test("a call that is refused while it waits names the task that it has submitted", async () => {

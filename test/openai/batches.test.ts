@@ -50,6 +50,7 @@ async function run(account: Account, id: string) {
 
 async function readFile({ key }: Account, id: string) {
   const { body } = await call(`${v1}/files/${id}/content`, { key });
+  expect((await call(`${v1}/files/${id}`, { key })).body).toMatchObject({ id, bytes: (body as ArrayBuffer).byteLength });
   return new TextDecoder()
     .decode(body as ArrayBuffer)
     .trim()
@@ -241,8 +242,12 @@ test("a batch is cancelled, and an unknown one is not found", async () => {
   const input = await upload(account, [line("a"), line("b")]);
   const begun = await create(account, input.body.id);
   const cancelled = await call(`${v1}/batches/${begun.body.id}/cancel`, { key: account.key, method: "POST" });
-  expect(cancelled).toMatchObject({ status: 200, body: { id: begun.body.id, status: "cancelling" } });
-  expect((await run(account, begun.body.id)).status).toBe("cancelled");
+  const at = Math.floor(Date.now() / 1000);
+  const cancelling = { id: begun.body.id, status: "cancelling", cancelling_at: at, cancelled_at: null };
+  expect(cancelled).toMatchObject({ status: 200, body: cancelling });
+  expect(await show(account, begun.body.id)).toMatchObject(cancelling);
+  vi.setSystemTime(Date.now() + 5_000);
+  expect(await run(account, begun.body.id)).toMatchObject({ status: "cancelled", cancelling_at: at });
   const stranger = await newAccount();
   expect((await call(`${v1}/batches/${begun.body.id}`, { key: stranger.key })).status).toBe(404);
   expect((await call(`${v1}/files/${input.body.id}/content`, { key: stranger.key })).status).toBe(404);

@@ -75,6 +75,8 @@ export interface Batch {
   /** The last page of which tasks may have begun, by their kind (`toKind`). Chats that have begun are stored (`HeldChat`). */
   begun: Record<string, number>;
   stop?: StopReason | undefined;
+  /** When its caller cancelled it, in milliseconds. */
+  cancelledAt?: number | undefined;
   /** Since when the balance is missing or the key is paused, or since when the account's open tasks leave no room, and no line has begun, in milliseconds. */
   waiting?: { for: (typeof batchWaits)[number]; balanceSince?: number; openSince?: number } | undefined;
   /** Since when faults of our own keep lines from being checked or from beginning, in milliseconds. */
@@ -172,7 +174,8 @@ export class BatchStore {
 
   /** Lines that have not begun fail for this reason, unless there is an earlier one. */
   stop(reason: StopReason): void {
-    if (this.current.stop === undefined) this.write({ ...this.current, stop: reason, waiting: undefined });
+    if (this.current.stop !== undefined) return;
+    this.write({ ...this.current, stop: reason, waiting: undefined, ...(reason === "cancelled" && { cancelledAt: Date.now() }) });
   }
 
   #rows<Row extends Record<string, SqlStorageValue>>(sql: string, ...values: SqlStorageValue[]): Row[] {

@@ -38,6 +38,7 @@ export const batch = z.strictObject({
   object: z.literal("batch"),
   status: z.enum(batchStatuses),
   created_at: time,
+  cancelled_at: z.optional(time.check(z.describe("When it was cancelled; the lines that ran then end after it."))),
   ended_at: z.optional(time),
   counts: z
     .strictObject({ total: count, queued: count, running: count, completed: count, failed: count })

@@ -47,6 +47,11 @@ export function readDryRun({ dry_run: isDryRun }: Arguments): boolean {
   return isDryRun;
 }
 
+/** Refuses `2` as text beside the number 2: they would be two tasks, each charged. */
+export function requireVariation({ variation }: Arguments): void {
+  if (isGiven(variation) && !Number.isInteger(variation)) throw invalid("variation", "must be a whole number");
+}
+
 export function readWait({ wait: seconds }: Arguments): number {
   if (seconds === undefined || seconds === null) return maxWaitSeconds;
   if (typeof seconds !== "number" || !Number.isInteger(seconds) || seconds < 0 || seconds > maxWaitSeconds)

@@ -28,8 +28,10 @@ export async function taskResult(client: ApiClient, data: TaskData, note?: strin
 
 function summary({ id, status, progress, estimated_time, cost, error, expires_at, result, metadata }: TaskData): string {
   if (status === "failed") {
+    const { code = "", message = "" } = error ?? {};
     const charged = cost.charged ? `${cost.charged} was charged.` : "Nothing was charged.";
-    return `The task failed (${error?.code}): ${error?.message} ${charged} ${remedies[error?.code ?? ""] ?? ""}`.trim();
+    const parts = [`The task failed (${code}): ${message}`, saysCharge.has(code) ? "" : charged, remedies[code] ?? ""];
+    return parts.filter((part) => part !== "").join(" ");
   }
   if (status !== "completed") {
     const left = estimated_time === undefined ? "" : `, about ${estimated_time} seconds left`;
@@ -43,6 +45,9 @@ function summary({ id, status, progress, estimated_time, cost, error, expires_at
 
 /** The characters of a result; `data` of a model with its own input is something else. */
 const charactersOf = (result: TaskData["result"]) => (result?.type === "character" ? (result.data?.characters ?? []) : []);
+
+/** The errors whose messages say already that nothing was charged. */
+const saysCharge = new Set(["provider_error", "deadline_exceeded"]);
 
 /** The next step after a task has failed for this reason. */
 const remedies: Record<string, string> = {

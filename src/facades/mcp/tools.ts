@@ -1,7 +1,7 @@
 /** The tools of `/mcp`: description, arguments and action of each. Arguments have the names of the HTTP API. */
 
 import type { CallToolResult, Tool as ProtocolTool, ToolAnnotations } from "@modelcontextprotocol/server";
-import { invalid, names, readDryRun, readTaskId, readWait, requireAction, taskPath, without } from "./arguments.ts";
+import { invalid, names, readDryRun, readTaskId, readWait, requireVariation, requireAction, taskPath, without } from "./arguments.ts";
 import { type ApiClient, type DryRun, type Page, toSegment, type TaskData } from "../client.ts";
 import type { Arguments, Context } from "./context.ts";
 import { type Action, hasOwnInput, mergedProperties, modelNamed, type ModelEntry, type Schema } from "./models.ts";
@@ -98,6 +98,7 @@ const generates = (
 /** Submits a body, or answers its dry run. Throws `ApiRefusal`. */
 async function make(path: string, args: Arguments, context: Context, named: string[] = []): Promise<CallToolResult> {
   const seconds = readWait(args);
+  requireVariation(args);
   const body = without(args, [...named, ...notSent]);
   return readDryRun(args) ? preview(path, body, context.client) : submit(path, args, body, context, seconds);
 }

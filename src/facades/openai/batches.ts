@@ -140,12 +140,12 @@ export async function retrieveBatch(c: AppContext): Promise<Response> {
 }
 
 export async function cancelBatch(c: AppContext): Promise<Response> {
-  return c.json(toBatch(await c.var.gateway.read<Batch>(`${pathOf(c)}/cancel`, { method: "POST" }), true));
+  return c.json(toBatch(await c.var.gateway.read<Batch>(`${pathOf(c)}/cancel`, { method: "POST" })));
 }
 
 export async function listBatches(c: AppContext): Promise<Response> {
   const { limit = "20", after } = c.req.query();
   const page = await readPage<Batch>(c, "/v1/batches", { limit, after });
-  const data = page.data.map((batch) => toBatch(batch));
+  const data = page.data.map(toBatch);
   return answerList(c, page, data);
 }

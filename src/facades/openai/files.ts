@@ -32,10 +32,24 @@ export async function listFiles(c: AppContext): Promise<Response> {
 
 const readFile = (c: AppContext, id: string) => c.var.gateway.read<StoredFile>(`/v1/files/${toSegment(id)}`);
 
+const openContent = (c: AppContext, id: string) => c.var.gateway.ask(`/v1/files/${toSegment(id)}/content`);
+
+/** The results of a batch that was begun on these paths, in OpenAI's format; undefined for any other file. */
+async function openOutput(c: AppContext, file: StoredFile, ending: string) {
+  const endpoint = await findEndpoint(c, file);
+  if (endpoint === undefined) return undefined;
+  const { body } = await openContent(c, file.id);
+  return body ? toOutput(c, body, endpoint, ending === "" ? "completed" : "failed") : undefined;
+}
+
+/** Results are converted to learn their size; a list has the size of the file as it is stored. */
 export async function retrieveFile(c: AppContext): Promise<Response> {
   const { id, ending } = splitId(c.req.param("id") ?? "");
-  const file = toFile(await readFile(c, id));
-  return c.json({ ...file, id: id + ending });
+  const file = await readFile(c, id);
+  const output = await openOutput(c, file, ending);
+  let bytes = output ? 0 : file.bytes;
+  for await (const part of output ?? []) bytes += part.byteLength;
+  return c.json({ ...toFile(file), id: id + ending, bytes });
 }
 
 export async function deleteFile(c: AppContext): Promise<Response> {
@@ -46,9 +60,8 @@ export async function deleteFile(c: AppContext): Promise<Response> {
 
 export async function downloadFile(c: AppContext): Promise<Response> {
   const { id, ending } = splitId(c.req.param("id") ?? "");
-  const endpoint = await findEndpoint(c, await readFile(c, id));
-  const file = await c.var.gateway.ask(`/v1/files/${toSegment(id)}/content`);
-  if (endpoint === undefined || !file.body) return new Response(file.body, file);
-  const output = toStream(toOutput(c, file.body, endpoint, ending === "" ? "completed" : "failed"));
-  return c.body(output, 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
+  const output = await openOutput(c, await readFile(c, id), ending);
+  if (output) return c.body(toStream(output), 200, { "content-type": "application/jsonl", "cache-control": "private, no-store" });
+  const file = await openContent(c, id);
+  return new Response(file.body, file);
 }
