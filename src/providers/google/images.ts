@@ -2,7 +2,7 @@
 
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { refusedStart } from "./errors.ts";
-import type { GoogleSettings, Part } from "./part.ts";
+import { asList, type GoogleSettings, type Part } from "./part.ts";
 import { ask, makeSeveral } from "../shared/http.ts";
 import { readKept } from "../shared/kept.ts";
 import { blocked, type Failed, type Job, type Output, ownFailure, ProviderError, type Succeeded } from "../provider.ts";
@@ -70,7 +70,7 @@ export function geminiImages({ key, baseUrl }: NonNullable<GoogleSettings["gemin
 
 /** The image of an answer; drafts of the model's thoughts are skipped. */
 async function findImage({ candidates }: Answer, outputOf: (data: string) => Promise<Output>): Promise<Output | undefined> {
-  for (const part of candidates?.[0]?.content?.parts ?? []) {
+  for (const part of asList(candidates?.[0]?.content?.parts)) {
     const data = part?.inlineData?.data;
     if (!part?.thought && data) return outputOf(data);
   }

@@ -6,7 +6,7 @@ import { polledVideo, lookForVideo } from "./inline-video.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
 import { isAboutContent, refusedPoll, refusedStart, parseRefusal } from "./errors.ts";
 import { geminiFiles } from "./files.ts";
-import { type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
+import { asList, type GoogleSettings, type Handle, parseHandle, type Part } from "./part.ts";
 import { ask, readJson, jsonPost } from "../shared/http.ts";
 import { allImages, fixedRatio, splitByRole } from "../shared/frames.ts";
 import { toPrompt } from "../shared/prompt.ts";
@@ -107,9 +107,6 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
     },
   };
 }
-
-/** Treats a value that is not a list as empty: a final answer in an unexpected shape must not be polled forever. */
-const asList = <T>(value: T[] | null | undefined): T[] => (Array.isArray(value) ? value : []);
 
 /** The interaction that created the remix's source video. */
 const earlierHandle = ({ sourceOperation }: GenerationRequest): Handle | undefined => {

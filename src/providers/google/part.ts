@@ -24,6 +24,9 @@ export interface Handle {
   model?: string;
 }
 
+/** Treats a value that is not a list as empty: a final answer in an unexpected shape must not be polled forever. */
+export const asList = <T>(value: T[] | null | undefined): T[] => (Array.isArray(value) ? value : []);
+
 /** Parses an operation; undefined if another provider created it. */
 export function parseHandle(operation: string): Handle | undefined {
   try {

@@ -36,6 +36,7 @@ type Handle = { task: string } | { urls: string[] };
 
 const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
 const tasks = "/contents/generations/tasks";
+const taskPath = (id: string) => `${tasks}/${encodeURIComponent(id)}`;
 
 export function modelark({ key, base = makersBase }: { key: string; base?: string | undefined }): Provider {
   const call = bearerCall(base, key);
@@ -58,7 +59,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
     async poll(operation) {
       const handle = JSON.parse(operation) as Handle;
       if ("urls" in handle) return made(handle.urls);
-      const response = await call(`${tasks}/${handle.task}`);
+      const response = await call(taskPath(handle.task));
       return response.ok ? parseVerdict(await readJson<WireTask>(response)) : refusedPoll(response);
     },
 
@@ -68,7 +69,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
       const handle = JSON.parse(operation) as Handle;
       // Polled first: the same call deletes work that has ended, and then nothing says that it is billed.
       if ("urls" in handle || (await this.poll(operation)).status !== "pending") return false;
-      const response = await call(`${tasks}/${handle.task}`, { method: "DELETE" });
+      const response = await call(taskPath(handle.task), { method: "DELETE" });
       await response.body?.cancel();
       // 409: the task is already running and cannot be cancelled (InvalidAction.RunningTaskDeletion).
       if (!response.ok && ![400, 404, 409].includes(response.status)) throw toFault(response, "cancel");
@@ -85,9 +86,10 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     if (!response.ok) return readRefusal(response, "start", job.images.length > 0);
     const body = await readJson<WireImages>(response);
     // The image may be generated and billed although the answer cannot be parsed: do not submit again.
-    if (!body) throw new ProviderError("unclear", "start: the answer is not JSON");
-    const url = body.data?.find((image) => image?.url)?.url;
-    return url ?? toFailure(body.data?.find((image) => image?.error)?.error ?? body.error) ?? ownFailure;
+    const data = body?.data ?? [];
+    if (!body || !Array.isArray(data)) throw new ProviderError("unclear", "start: the answer has no list data");
+    const url = data.find((image) => image?.url)?.url;
+    return url ?? toFailure(data.find((image) => image?.error)?.error ?? body.error) ?? ownFailure;
   });
   return Array.isArray(urls) ? made(urls) : urls;
 }

@@ -2,9 +2,9 @@
 
 import { contentCodes, lacksModel, modelCodes, moneyCodes } from "../shared/chat-errors.ts";
 import { toFault, readJson } from "../shared/http.ts";
-import { badInput, blocked, type Failed, ProviderError, unknownWork } from "../provider.ts";
+import { badInput, blocked, type Failed, ownFailure, ProviderError, unknownWork } from "../provider.ts";
 
-interface WireError {
+export interface WireError {
   error?: { code?: string | number | null; param?: string | null; message?: string | null } | string | null;
 }
 
@@ -13,8 +13,9 @@ const isImageCode = (code: string) =>
   /^(?:image_|invalid_(?:base64_)?image|unsupported_image|empty_image|failed_to_download_image)/.test(code);
 const isInputParam = (param: string) => /^(?:images?|input_reference|video)\b/.test(param);
 
-/** True if an error code means that the content was refused. */
-export const isContentCode = (code: unknown) => typeof code === "string" && contentCodes.has(code);
+/** The verdict of an error that an answer with status 200 states. */
+export const toFailure = (error: WireError["error"]): Failed =>
+  contentCodes.has(String(typeof error === "object" ? error?.code : error)) ? blocked : ownFailure;
 
 /**
  * Reads a refusal: a verdict on the content, images or clip, or the fault to throw. The upstream's text is not kept, because it may repeat

@@ -3,7 +3,7 @@
 import { ask, outputAt } from "../shared/http.ts";
 import { readKept } from "../shared/kept.ts";
 import { type Piece, postPieces } from "../shared/streamed-body.ts";
-import { readRefusal } from "./errors.ts";
+import { readRefusal, toFailure, type WireError } from "./errors.ts";
 import type { Upstream } from "./upstream.ts";
 import {
   type Failed,
@@ -38,7 +38,7 @@ export const unsupportedImage = (request: GenerationRequest) => (chooseSize(requ
 export const openAiOutputs = ({ model }: GenerationRequest): ImageOutputs | undefined =>
   /^(?:gpt|chatgpt)-image/.test(model) ? { formats: ["png", "jpeg", "webp"], backgrounds: ["opaque", "transparent"] } : undefined;
 
-interface WireImages {
+interface WireImages extends WireError {
   data?: ({ b64_json?: string | null; url?: string | null } | null)[] | null;
   usage?: { input_tokens?: number; output_tokens?: number } | null;
 }
@@ -66,6 +66,7 @@ export async function startImage(job: Job, signal: AbortSignal, { base, headers 
   const { value: made, kept, outputOf } = await readKept<WireImages>(response, job.keep, (path) => path.at(-1) === "b64_json");
   // The answer broke off: the images that arrived completely are used.
   if (made === undefined && kept.length > 0) return { status: "succeeded", outputs: kept };
+  if (made?.error && !made.data) return toFailure(made.error);
   // The images may be generated and billed although the answer cannot be parsed.
   if (!Array.isArray(made?.data)) throw new ProviderError("unclear", "start: the answer has no list data");
   const outputs: Output[] = [];

@@ -2,11 +2,11 @@
 
 import { ask, jsonPost, outputBehindKey, readJson, refusedPoll } from "../shared/http.ts";
 import { jsonPieces, postPieces } from "../shared/streamed-body.ts";
-import { isContentCode, readRefusal } from "./errors.ts";
+import { readRefusal, toFailure, type WireError } from "./errors.ts";
 import { type VideoFacts, requestFacts } from "./video-request.ts";
 import type { Upstream } from "./upstream.ts";
 import { toPrompt } from "../shared/prompt.ts";
-import { type Accepted, blocked, type Failed, type Job, ownFailure, type Pending, ProviderError, type Succeeded } from "../provider.ts";
+import { type Accepted, type Failed, type Job, type Pending, ProviderError, type Succeeded } from "../provider.ts";
 
 export interface VideoOperation extends VideoFacts {
   id: string;
@@ -14,12 +14,14 @@ export interface VideoOperation extends VideoFacts {
 }
 
 /** `Video` in openai 7.55.0; other upstreams may leave out any field. */
-interface WireVideo {
+interface WireVideo extends WireError {
   id?: string | null;
   status?: string | null;
   progress?: number | string | null;
-  error?: { code?: string | null } | null;
 }
+
+/** Videos that ended without a file; the last two are other upstreams' words. */
+const failures = new Set(["failed", "cancelled", "expired"]);
 
 export const videoStartMs = 80_000;
 
@@ -34,8 +36,8 @@ export async function startVideo(
   const response = await submit(job, facts, source, signal, upstream);
   if (!response.ok) return readRefusal(response, job.kind === "remix" ? "remix" : "start");
   const video = await readJson<WireVideo>(response);
-  if (typeof video?.id !== "string") throw new ProviderError("unclear", "start: the answer has no id");
-  if (video.status === "failed") return toFailure(video);
+  if (video?.error || failures.has(video?.status ?? "")) return toFailure(video?.error);
+  if (typeof video?.id !== "string" || video.id === "") throw new ProviderError("unclear", "start: the answer has no id");
   const operation: VideoOperation = { id: video.id, ...facts, ...(job.thumbnail && { thumbnail: true }) };
   return { status: "accepted", operation: JSON.stringify(operation) };
 }
@@ -67,15 +69,13 @@ function submit(
   return postPieces((init) => ask(globalThis, `${base}/videos`, init), pieces, { headers, signal });
 }
 
-const toFailure = ({ error }: WireVideo): Failed => (isContentCode(error?.code) ? blocked : ownFailure);
-
 export async function pollVideo({ id, thumbnail }: VideoOperation, { base, headers }: Upstream): Promise<Pending | Succeeded | Failed> {
   const url = `${base}/videos/${encodeURIComponent(id)}`;
   const response = await ask(globalThis, url, { headers });
   if (!response.ok) return refusedPoll(response);
   const video = await readJson<WireVideo>(response);
   if (!video) throw new ProviderError("unreachable", "poll: the answer is not JSON");
-  if (video.status === "failed") return toFailure(video);
+  if (failures.has(video.status ?? "")) return toFailure(video.error);
   if (video.status === "completed") {
     const still = thumbnail && { thumbnail: outputBehindKey(`${url}/content?variant=thumbnail`, headers) };
     return { status: "succeeded", outputs: [{ ...outputBehindKey(`${url}/content`, headers), ...still }] };

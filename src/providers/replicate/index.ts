@@ -201,6 +201,7 @@ function toOutputs(output: unknown): Output[] {
   return [output].flat().flatMap((file) => {
     if (typeof file !== "string") return [];
     const [, base64] = /^data:[^;,]+;base64,(.+)$/s.exec(file) ?? [];
-    return base64 !== undefined ? [toOutput(base64)] : /^https?:/.test(file) ? [outputAt(file)] : [];
+    if (base64 !== undefined) return toOutput(base64) ?? [];
+    return /^https?:/.test(file) ? [outputAt(file)] : [];
   });
 }

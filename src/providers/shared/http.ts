@@ -108,11 +108,13 @@ export const jsonPost = (body: unknown, headers: Record<string, string> = {}) =>
 });
 
 /**
- * A file at a URL from an upstream, requested without credentials. A missing file (403, 404, 410: signed URLs expire) is a permanent fault.
+ * A file at a URL from an upstream, requested without credentials. A missing file (403, 404, 410: signed URLs expire) is a permanent fault,
+ * and so is a text that is no URL.
  */
 export function outputAt(url: string): Output {
   return {
     async open() {
+      if (!/^(?:https?|data):/.test(URL.parse(url)?.protocol ?? "")) throw new ProviderError("unclear", "output: its URL is invalid");
       const response = await ask(globalThis, url, { redirect: "follow" });
       if (!response.ok || !response.body) {
         await response.body?.cancel();
@@ -152,8 +154,14 @@ function toOpened({ headers }: Response, body: ReadableStream<Uint8Array>): Awai
   return { body, ...(length !== null && isWhole && { length: Number(length) }) };
 }
 
-/** Decodes a file that an answer contains as Base64. */
-export const toOutput = (base64: string): Output => heldOutput(Uint8Array.fromBase64(base64));
+/** Decodes a file that an answer contains as Base64; undefined if it is not. */
+export function toOutput(base64: string): Output | undefined {
+  try {
+    return heldOutput(Uint8Array.fromBase64(base64));
+  } catch {
+    return undefined;
+  }
+}
 
 /**
  * Generates up to `n` outputs one after the other. Stops at the first failure and returns the outputs so far, or the failure if there are

@@ -48,7 +48,7 @@ export function readOwnAnswer(answer: unknown, { takesTexts = false, kept }: Rea
     const inline = /^data:[\w.+/-]*[^,]{0,100};base64,/i.exec(text.slice(0, 200));
     const url = inline ? undefined : checkPublicUrl(text, { allowPrivate: false, ownHosts: [] });
     if (!inline && !(url instanceof URL)) return;
-    const output = inline ? fromData(text.slice(inline[0].length)) : outputAt((url as URL).href);
+    const output = inline ? toOutput(text.slice(inline[0].length)) : outputAt((url as URL).href);
     const called = typeof name === "string" ? name : url instanceof URL ? url.pathname : "";
     if (output) outputs.push(Object.assign(output, { name: called.slice(-100), ...(url instanceof URL && { url: url.href }) }));
   };
@@ -82,12 +82,4 @@ export function readOwnAnswer(answer: unknown, { takesTexts = false, kept }: Rea
   const data = isObject(left) ? left : left == null ? {} : { output: left };
   if (outputs.length === 0 && Object.keys(data).length === 0) return ownFailure;
   return { status: "succeeded", outputs, ...(Object.keys(data).length > 0 && { data }) };
-}
-
-function fromData(base64: string): Output | undefined {
-  try {
-    return toOutput(base64);
-  } catch {
-    return undefined;
-  }
 }
