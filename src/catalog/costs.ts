@@ -60,6 +60,9 @@ function ownCost(own: OwnPrice | undefined, input: Parameters["input"], outputs:
   return priced.imagePrice === undefined || outputs === undefined ? priced.price : priced.imagePrice * outputs;
 }
 
+/** True for a measure that a maker can mean: their answers are not checked. */
+const isMeasure = (value: unknown): value is number => typeof value === "number" && value >= 0;
+
 /** The part of a cost that a report decides; undefined if the report lacks a measure that has a cost. */
 function reportedCost(cost: Omit<Cost, "usd">, { seconds, inputTokens, cachedTokens, outputTokens }: MakerUsage): number | undefined {
   const measures: [amount: number | undefined, measure: number | undefined][] = [
@@ -68,6 +71,6 @@ function reportedCost(cost: Omit<Cost, "usd">, { seconds, inputTokens, cachedTok
     [cost.output, outputTokens],
     [cost.run_second, seconds],
   ];
-  if (measures.some(([amount, measure]) => amount !== undefined && measure === undefined)) return undefined;
+  if (measures.some(([amount, measure]) => amount !== undefined && !isMeasure(measure))) return undefined;
   return chatPrice(cost, inputTokens ?? 0, outputTokens ?? 0, cachedTokens) + Math.round((cost.run_second ?? 0) * (seconds ?? 0));
 }

@@ -3,7 +3,7 @@
 import "../support/alone.ts";
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { openStub } from "../support/faults.ts";
 import {
   asAdmin,
@@ -89,6 +89,23 @@ test.each([
   await put("narrator", { ...speech, routes: [route] });
   expect(await costOf("/v1/tasks", { model: "narrator", input: { text: `${unique()} ${directive}` } })).toEqual({ status, cost });
 });
+
+test.each([-5, "5", null, { total: 5 }])(
+  "Replicate: a time of %j is no report: the cost is not known, and no negative one",
+  async (time) => {
+    const route = { provider: "replicate", model: "minimax/speech-02-hd", cost: { task: 0.01, run_second: 0.01 } };
+    await put("narrator", { ...speech, routes: [route] });
+    const others = globalThis.fetch;
+    vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+      const response = await others(input, init);
+      if (!/\/predictions\/\w+$/.test(input instanceof Request ? input.url : String(input))) return response;
+      return Response.json({ ...(await response.json<object>()), metrics: { predict_time: time } });
+    });
+    const booked = await costOf("/v1/tasks", { model: "narrator", input: { text: unique() } });
+    vi.restoreAllMocks();
+    expect(booked).toEqual({ status: "completed", cost: null });
+  },
+);
 
 test.each([
   [
