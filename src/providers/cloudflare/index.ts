@@ -5,7 +5,7 @@ import { bindingClient, type Client, isHosted, restClient } from "./client.ts";
 import { videoFamilies } from "./videos.ts";
 import { imageFamilies } from "./images.ts";
 import { type Family, toDataUri } from "./inputs.ts";
-import { makeSeveral, outputAt } from "../shared/http.ts";
+import { madeAt, makeSeveral, outputAt } from "../shared/http.ts";
 import { readOwnAnswer, writeOwnInput } from "../shared/own-input.ts";
 import {
   type Failed,
@@ -67,7 +67,7 @@ const providerBehind = (client: Client): Provider => ({
 
   poll(operation) {
     const { urls = [], own } = JSON.parse(operation) as { urls?: string[]; own?: object };
-    return Promise.resolve(own ? readOwnAnswer(own, { takesTexts: true }) : toSucceeded(urls.map((url) => ({ url }))));
+    return Promise.resolve(own ? readOwnAnswer(own, { takesTexts: true }) : madeAt({ urls }));
   },
 
   // It is not documented that the list has the models of other makers.
@@ -113,9 +113,6 @@ function withinBytes(): (image: InputImage) => InputImage {
 /** The outputs. `poll` can return URLs again, but not bytes. */
 function toSucceeded(made: Made[]): Succeeded {
   const urls = made.flatMap((one) => ("url" in one ? [one.url] : []));
-  return {
-    status: "succeeded",
-    outputs: made.map((one) => ("url" in one ? outputAt(one.url) : one.output)),
-    ...(urls.length === made.length && { operation: JSON.stringify({ urls }) }),
-  };
+  if (urls.length === made.length) return madeAt({ urls });
+  return { status: "succeeded", outputs: made.map((one) => ("url" in one ? outputAt(one.url) : one.output)) };
 }

@@ -1,6 +1,6 @@
 /** BytePlus ModelArk (Volcengine Ark has the same API): Seedream images in the answer, Seedance videos as tasks. */
 
-import { bearerCall, type Call, toFault, readJson, refusedPoll, outputAt, makeSeveral } from "../shared/http.ts";
+import { bearerCall, type Call, toFault, readJson, refusedPoll, outputAt, madeAt, type MadeFiles, makeSeveral } from "../shared/http.ts";
 import { allImages } from "../shared/frames.ts";
 import { readUnsigned } from "../shared/callbacks.ts";
 import { videoBody, unsupportedVideo } from "./videos.ts";
@@ -31,8 +31,8 @@ interface WireTask {
   usage?: { completion_tokens?: number } | null;
 }
 
-/** A video's task id, or the URLs of completed images. */
-type Handle = { task: string } | { urls: string[] };
+/** A video's task id, or completed images. */
+type Handle = { task: string } | MadeFiles;
 
 const makersBase = "https://ark.ap-southeast.bytepluses.com/api/v3";
 const tasks = "/contents/generations/tasks";
@@ -58,7 +58,7 @@ export function modelark({ key, base = makersBase }: { key: string; base?: strin
 
     async poll(operation) {
       const handle = JSON.parse(operation) as Handle;
-      if ("urls" in handle) return made(handle.urls);
+      if ("urls" in handle) return madeAt(handle);
       const response = await call(taskPath(handle.task));
       return response.ok ? parseVerdict(await readJson<WireTask>(response)) : refusedPoll(response);
     },
@@ -91,14 +91,8 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     const url = data.find((image) => image?.url)?.url;
     return url ?? toFailure(data.find((image) => image?.error)?.error ?? body.error) ?? ownFailure;
   });
-  return Array.isArray(urls) ? made(urls) : urls;
+  return Array.isArray(urls) ? madeAt({ urls }) : urls;
 }
-
-const made = (urls: string[]): Succeeded => ({
-  status: "succeeded",
-  outputs: urls.map((url) => outputAt(url)),
-  operation: JSON.stringify({ urls } satisfies Handle),
-});
 
 async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
   const pieces = jsonPieces(allImages(job), (urls) => ({

@@ -3,7 +3,8 @@
 import { limitWait } from "../../base/limit-wait.ts";
 import { parseJson } from "../../media/json-limits.ts";
 import { boundedBody } from "../../net/bounded-body.ts";
-import { type Failed, heldOutput, type Output, ProviderError, unknownWork } from "../provider.ts";
+import type { MakerUsage } from "../../base/maker-usage.ts";
+import { type Failed, heldOutput, type Output, ProviderError, type Succeeded, unknownWork } from "../provider.ts";
 import type { ProviderErrorKind } from "../provider-error.ts";
 
 /** The longest pause that an upstream may request: tasks have minutes. */
@@ -124,6 +125,20 @@ export function outputAt(url: string): Output {
       return toOpened(response, response.body);
     },
   };
+}
+
+/** Files at these URLs, and the operation by which `poll` returns them again. */
+export const madeAt = ({ urls, usage }: MadeFiles): Succeeded => ({
+  status: "succeeded",
+  outputs: urls.map((url) => outputAt(url)),
+  operation: JSON.stringify({ urls, ...(usage && { usage }) } satisfies MadeFiles),
+  ...(usage && { usage }),
+});
+
+/** The operation of files that a start made at once, and what they cost if the maker says it. */
+export interface MadeFiles {
+  urls: string[];
+  usage?: MakerUsage;
 }
 
 /** A file that needs the operator's key. Only the upstream's own origin gets the key; storage that it redirects to does not. */

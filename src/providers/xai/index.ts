@@ -2,7 +2,7 @@
 
 import type { MakerUsage } from "../../base/maker-usage.ts";
 import { chatAt } from "../shared/chat-at.ts";
-import { bearerCall, type Call, laterFault, makeSeveral, outputAt, readJson, refusedPoll } from "../shared/http.ts";
+import { bearerCall, type Call, laterFault, madeAt, type MadeFiles, makeSeveral, outputAt, readJson, refusedPoll } from "../shared/http.ts";
 import { allImages } from "../shared/frames.ts";
 import { jsonPieces, measurePieces, postPieces } from "../shared/streamed-body.ts";
 import {
@@ -40,13 +40,8 @@ interface WireVideo {
   error?: { code?: string | null; message?: string | null } | null;
 }
 
-/** A video's request id, or the URLs of completed images and what they cost. */
-type Handle = { request: string } | Images;
-
-interface Images {
-  urls: string[];
-  usage?: MakerUsage;
-}
+/** A video's request id, or completed images. */
+type Handle = { request: string } | MadeFiles;
 
 const makersBase = "https://api.x.ai/v1";
 
@@ -69,7 +64,7 @@ export function xai({ key, base = makersBase }: { key: string; base?: string | u
 
     async poll(operation) {
       const handle = JSON.parse(operation) as Handle;
-      if ("urls" in handle) return made(handle);
+      if ("urls" in handle) return madeAt(handle);
       const response = await call(`/videos/${encodeURIComponent(handle.request)}`);
       if (response.ok) return parseVideo(await readJson<WireVideo>(response), response.status === 202);
       // Also a video that was refused after it was made is answered with 400.
@@ -100,15 +95,8 @@ async function makeImages(job: Job, call: Call, signal: AbortSignal): Promise<Su
     if (urls.length > 0) return urls;
     return { ...(data.some((image) => image?.respect_moderation === false) ? blocked : ownFailure), usage };
   });
-  return Array.isArray(several) ? made({ urls: several.flat(), usage }) : several;
+  return Array.isArray(several) ? madeAt({ urls: several.flat(), usage }) : several;
 }
-
-const made = ({ urls, usage }: Images): Succeeded => ({
-  status: "succeeded",
-  outputs: urls.map((url) => outputAt(url)),
-  operation: JSON.stringify({ urls, ...(usage && { usage }) } satisfies Handle),
-  ...(usage && { usage }),
-});
 
 async function startVideo(job: Job, call: Call, signal: AbortSignal): Promise<Accepted | Failed> {
   const pieces = jsonPieces(allImages(job), (urls) => videoBody(job, urls));
