@@ -60,6 +60,24 @@ test.each(versions)("%s: tools whole and streamed, and the answer to their resul
   }
 });
 
+test.each(versions)("%s: the client runs the tools of a chat", async (_, OpenAI) => {
+  const client = new OpenAI(await newAccount());
+  const asked: unknown[] = [];
+  const answer = (city: unknown) => (asked.push(city), "sunny");
+  const tool = { type: "function" as const, function: { ...weather.function, description: "", parse: JSON.parse, function: answer } };
+  const run = client.chat.completions.runTools({ model: "gpt-5", messages: [question], tools: [tool], stream: true });
+  expect(await run.finalContent()).toContain("sunny");
+  expect(asked).toEqual([{ city: expect.any(String) }]);
+});
+
+test.each(versions)("%s: a caller who leaves a stream in its middle pays for what was made", async (_, OpenAI) => {
+  const account = await newAccount();
+  const client = new OpenAI(account);
+  const stream = await client.chat.completions.create({ model: "gpt-5", messages: [question], stream: true });
+  for await (const { choices } of stream) if (choices[0]?.delta.content) stream.controller.abort();
+  await expect.poll(() => account.used()).toBeGreaterThan(0);
+});
+
 test.each(versions)("%s: structured output, and an image as data and as URL", async (_, OpenAI) => {
   const client = new OpenAI(await newAccount());
   const Person = z.object({ name: z.string(), age: z.int().check(z.gte(18)) });

@@ -111,7 +111,9 @@ test.each(versions)("%s: a batch of images: its file, its results, its list, and
     request_counts: { total: 2, completed: 2, failed: 0 },
     metadata: { season: "spring" },
   });
-  const results = (await (await client.files.content(batch.output_file_id!)).text())
+  const output = await (await client.files.content(batch.output_file_id!)).text();
+  expect((await client.files.retrieve(batch.output_file_id!)).bytes).toBe(Buffer.byteLength(output));
+  const results = output
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));
@@ -121,7 +123,7 @@ test.each(versions)("%s: a batch of images: its file, its results, its list, and
   ]);
   expect((await fetch(results[0].response.body.data[0].url)).headers.get("content-type")).toBe("image/png");
   const other = await client.batches.create(input);
-  expect(await client.batches.cancel(other.id)).toMatchObject({ id: other.id, object: "batch" });
+  expect(await client.batches.cancel(other.id)).toMatchObject({ id: other.id, object: "batch", cancelling_at: expect.any(Number) });
   const listed: string[] = [];
   for await (const one of client.batches.list({ limit: 1 })) listed.push(one.id);
   expect(listed).toEqual([other.id, begun.id]);
