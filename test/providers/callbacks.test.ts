@@ -169,16 +169,42 @@ test("fal's keys are fetched without the operator's key, once for many calls", a
   expect(new Headers(asked[0]![1]?.headers).has("authorization")).toBe(false);
 });
 
-test("while a maker's keys cannot be fetched, its calls are 503, and polls continue", async () => {
+test.each(signing)(
+  "while the keys of %s cannot be read, its calls are 503, and polls continue; what is no key is not kept",
+  async (_, routes) => {
+    const task = await begin(routes);
+    vi.setSystemTime(Date.now() + 601_000);
+    const { fetch } = globalThis;
+    for (const [text, status] of [
+      ["", 502],
+      ["<p>Sign in</p>", 200],
+      ["{}", 200],
+      ["null", 200],
+      ['{"keys":[{}],"key":5}', 200],
+    ] as const) {
+      vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) =>
+        /\/jwks\.json$|\/default\/secret$/.test(url as string) ? new Response(text, { status }) : fetch(url, init),
+      );
+      const answer = await announce(last(await callsOfMakers(task.prompt)));
+      expect(answer).toMatchObject({ status: 503, body: { error: { code: "unavailable" } } });
+      vi.restoreAllMocks();
+    }
+    expect((await announce(last(await callsOfMakers(task.prompt)))).status).toBe(200);
+    await alarm(task.id);
+  },
+);
+
+test("fal's list may have keys of another kind: they are passed over", async () => {
   const task = await begin(makers[0]![1]);
   vi.setSystemTime(Date.now() + 601_000);
   const { fetch } = globalThis;
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) =>
-    (url as string).endsWith("/jwks.json") ? new Response("", { status: 502 }) : fetch(url, init),
-  );
-  const answer = await announce(last(await callsOfMakers(task.prompt)));
-  expect(answer).toMatchObject({ status: 503, body: { error: { code: "unavailable" } } });
-  await alarm(task.id);
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
+    const response = await fetch(url, init);
+    if (!(url as string).endsWith("/jwks.json")) return response;
+    const { keys } = await response.json<{ keys: object[] }>();
+    return Response.json({ keys: [null, { kty: "RSA", n: "AQAB", e: "AQAB" }, { kty: "EC", crv: "P-384", x: "x".repeat(64) }, ...keys] });
+  });
+  expect((await announce(last(await callsOfMakers(task.prompt)))).status).toBe(200);
 });
 
 test("a body larger than any maker's is not read to its end", async () => {

@@ -125,8 +125,8 @@ export function replicate({ token, base = "https://api.replicate.com/v1" }: { to
     },
 
     async readCallback(request) {
-      const { key } = await fetchedKeys<{ key: string }>("replicate", fetchSecret);
-      return isSignedBy(key, request);
+      const secret = await fetchedKeys("replicate", fetchSecret, ({ key }) => (typeof key === "string" ? key : undefined));
+      return isSignedBy(secret, request);
     },
 
     async cancel(operation) {

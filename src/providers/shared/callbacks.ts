@@ -2,8 +2,8 @@
 
 import { parseJson } from "../../media/json-limits.ts";
 import { boundedBody } from "../../net/bounded-body.ts";
-import type { CallbackVerdict } from "../provider.ts";
-import { toFault } from "./http.ts";
+import { type CallbackVerdict, ProviderError } from "../provider.ts";
+import { readJson, toFault } from "./http.ts";
 
 /** Replicate repeats a prediction's input in its callback. A larger body is ignored: the next poll reads the result. */
 const maxBytes = 4 * 1024 * 1024;
@@ -37,13 +37,19 @@ export function recentHeaders({ headers }: Request, prefix: string, ...names: st
 
 const kept = new Map<string, { keys: unknown; at: number }>();
 
-/** The keys that verify a maker's signatures, as JSON, fetched every ten minutes. Throws if they cannot be fetched. */
-export async function fetchedKeys<K>(provider: string, fetchKeys: () => Promise<Response>): Promise<K> {
+/** The keys that verify a maker's signatures, fetched every ten minutes; `read` returns them from the answer, undefined if it has none. Throws if they cannot be fetched. */
+export async function fetchedKeys<K>(
+  provider: string,
+  fetchKeys: () => Promise<Response>,
+  read: (answer: Record<string, unknown>) => K | undefined,
+): Promise<K> {
   let known = kept.get(provider);
   if (!known || Date.now() - known.at > keepMs) {
     const response = await fetchKeys();
     if (!response.ok) throw toFault(response, "keys");
-    known = { keys: await response.json(), at: Date.now() };
+    const keys = read({ ...(await readJson<object>(response)) });
+    if (keys === undefined) throw new ProviderError("unreachable", "keys: the answer has none");
+    known = { keys, at: Date.now() };
     kept.set(provider, known);
   }
   return known.keys as K;
