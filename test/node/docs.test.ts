@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { docsSearch } from "../../scripts/support/docs-search.ts";
 import { renderDocs } from "../../scripts/support/docs.ts";
 import { pageFile, pageNames } from "../../src/console/site/contents.ts";
+import { taskData } from "../../src/api/schema/tasks.ts";
 import { errorTable } from "../../src/base/errors.ts";
 
 const site = new URL("../../src/console/site/", import.meta.url);
@@ -40,4 +41,9 @@ test("the guide to errors lists every code with its status", () => {
   const guide = readFileSync(new URL("docs/errors.md", site), "utf8");
   const listed = [...guide.matchAll(/^\| `(\w+)` +\| (\d{3}) +\|/gm)].map(([, code, status]) => [code, Number(status)]);
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(Object.entries(errorTable).map(([code, [status]]) => [code, status])));
+});
+
+test("section 2 of the contract names every field of a task", () => {
+  const [answers = ""] = /^## 2\. [^]*?(?=^## 3\. )/m.exec(readFileSync(new URL("../../docs/contract.md", import.meta.url), "utf8")) ?? [];
+  expect(Object.keys(taskData.shape).filter((field) => !new RegExp(`\\b${field}\\b`).test(answers))).toEqual([]);
 });

@@ -180,5 +180,6 @@ export function conform(method: string, url: string, received: Received): void {
       if (resolve(header).required && !headers.has(name)) problems.push(`the header ${name} is missing`);
     if (body && type !== undefined) problems.push(...bodyProblems(body, type, response));
   }
-  if (problems.length > 0) expect.fail(`${method} ${path} ${status}: ${problems.join("\n")}\n${body?.slice(0, 2000)}`);
+  const where = "The description is made by `npm run generate`, of schemas from src/api/schema/.";
+  if (problems.length > 0) expect.fail(`${method} ${path} ${status}: ${problems.join("\n")}\n${where}\n${body?.slice(0, 2000)}`);
 }

@@ -4,11 +4,15 @@
  */
 
 import { taskStatuses } from "../../base/words.ts";
+import type { TaskData } from "../client.ts";
 
 const object = (properties: object, required: string[] = Object.keys(properties)) => ({ type: "object" as const, properties, required });
 const text = { type: "string" };
 const number = { type: "number" };
 const list = (items: object) => ({ type: "array", items });
+
+/** The fields of a task; `delivery` is of no use to an agent, which has the links. */
+type TaskFields = Record<Exclude<keyof TaskData, "id" | "object" | "delivery"> | "task_id", object>;
 
 const record = object(
   {
@@ -34,7 +38,7 @@ const record = object(
       },
     },
     error: object({ code: text, message: text }),
-  },
+  } satisfies TaskFields,
   ["task_id", "status", "progress", "model", "created_at", "metadata", "cost"],
 );
 
