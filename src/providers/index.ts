@@ -55,19 +55,23 @@ function olderProvider(env: Env, name: string): Provider | undefined {
   return isOlder ? provider : undefined;
 }
 
-/** The variables with the base URLs of each provider. */
-const addresses: Record<string, (keyof Env & `${string}_BASE_URL`)[]> = {
-  cloudflare: ["WORKERS_AI_BASE_URL"],
-  modelark: ["ARK_BASE_URL"],
-  minimax: ["MINIMAX_BASE_URL"],
-  google: ["GEMINI_BASE_URL", "VERTEX_BASE_URL"],
-  openai: ["OPENAI_BASE_URL"],
-  fal: ["FAL_BASE_URL"],
-  replicate: ["REPLICATE_BASE_URL"],
-  xai: ["XAI_BASE_URL"],
+/** The provider of each variable with a base URL. */
+const addresses: Record<Exclude<keyof Env & `${string}_BASE_URL`, "ASSET_BASE_URL">, string> = {
+  WORKERS_AI_BASE_URL: "cloudflare",
+  ARK_BASE_URL: "modelark",
+  MINIMAX_BASE_URL: "minimax",
+  GEMINI_BASE_URL: "google",
+  VERTEX_BASE_URL: "google",
+  OPENAI_BASE_URL: "openai",
+  FAL_BASE_URL: "fal",
+  REPLICATE_BASE_URL: "replicate",
+  XAI_BASE_URL: "xai",
 };
 
-const checkAddresses = (env: Env, name: string) => addresses[name]?.forEach((variable) => readBaseUrl(variable, env[variable]));
+function checkAddresses(env: Env, name: string): void {
+  for (const [variable, provider] of Object.entries(addresses))
+    if (provider === name) readBaseUrl(variable, env[variable as keyof typeof addresses]);
+}
 
 /** The provider; undefined if its secrets are not set. Throws `VariableError` if it cannot be opened because its base URL is invalid. */
 function open(env: Env, name: string): Provider | undefined {

@@ -10,6 +10,10 @@ test("every built-in model ends with the sandbox", () => {
   for (const { id, routes } of builtInCatalog().live) expect(routes.at(-1), id).toEqual({ provider: "sandbox", model: id });
 });
 
+test("every built-in model has a body: its own, or that of another one", () => {
+  expect(builtInCatalog().all.flatMap(({ id, actions }) => (Object.keys(actions).length === 0 ? [id] : []))).toEqual([]);
+});
+
 test("every provider of a route exists", () => {
   const unknown = builtInCatalog().all.flatMap(({ routes }) => routes.filter(({ provider }) => !providerNames.includes(provider)));
   expect(unknown).toEqual([]);

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { declaredNames } from "../../scripts/deploy/configuration.ts";
-import { parts, providerSecrets } from "../../scripts/deploy/parts.ts";
+import { gateway, parts, providerSecrets } from "../../scripts/deploy/parts.ts";
 import { root } from "../../scripts/support/wrangler.ts";
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -38,6 +38,12 @@ test("a deployment recognises the secrets of each provider", () => {
   const names = [...record.matchAll(/^ {2}(\w+)[:,]/gm)].map(([, name = ""]) => name);
   const withoutSecret = ["media", "sandbox"];
   expect(names.toSorted()).toEqual([...Object.keys(providerSecrets), ...withoutSecret].toSorted());
+});
+
+test("each secret of a provider can be rotated", () => {
+  const declared = declaredNames(gateway);
+  // Account ids and base URLs are no secrets.
+  expect(rotated.filter((name) => !/_(?:ID|URL)_OLD$/.test(name) && !declared.has(name))).toEqual([]);
 });
 
 test("the variables of all Workers are documented, each once", () => {

@@ -39,3 +39,16 @@ export const providerKeys = {
   REPLICATE_API_TOKEN: "test-replicate-token",
   XAI_API_KEY: "test-xai-key",
 };
+
+/** The base URLs that lead to the emulators at an origin (`index.ts`). */
+export const baseUrls = (origin: string) => ({
+  OPENAI_BASE_URL: `${origin}/openai/v1`,
+  WORKERS_AI_BASE_URL: `${origin}/cloudflare/client/v4`,
+  FAL_BASE_URL: `${origin}/fal`,
+  ARK_BASE_URL: `${origin}/modelark/api/v3`,
+  MINIMAX_BASE_URL: `${origin}/minimax`,
+  GEMINI_BASE_URL: `${origin}/google`,
+  VERTEX_BASE_URL: `${origin}/google/v1/projects/test-project/locations/us-central1`,
+  REPLICATE_BASE_URL: `${origin}/replicate/v1`,
+  XAI_BASE_URL: `${origin}/xai/v1`,
+});
