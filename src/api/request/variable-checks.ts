@@ -54,5 +54,6 @@ export function wrongVariables(env: Env): string[] {
       (env) =>
         isOn(env, name),
   );
-  return [...new Set(listWrong([...needed.task, ...needed.chat, ...addresses], env))];
+  // Uploads alone need `maxFileBytes`.
+  return [...new Set(listWrong([...needed.task, ...needed.chat, config.maxFileBytes, ...addresses], env))];
 }
