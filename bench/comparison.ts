@@ -53,7 +53,7 @@ export function spread(values: number[], digits: number): string {
   return `${middle} (${low} to ${high})`;
 }
 
-/** Sends so many requests, the last of them before `forMs` have passed. */
+/** Sends this many requests, the last of them before `forMs` have passed. */
 export async function takeTurn({ server, client, calls }: Side, requests: number, forMs?: number): Promise<Turn> {
   const [before, started] = [await cpuUs(server.processes), performance.now()];
   const latencies = await client.run(calls, requests, forMs);

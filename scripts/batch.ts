@@ -54,7 +54,7 @@ async function run(gateway: CrashingGateway, signal: AbortSignal): Promise<strin
     const shown = await api.ask(batch, `/v1/batches/${id}`);
     const ended = shown.counts.completed + shown.counts.failed;
     if (shown.results_file !== undefined || shown.status === "failed") break;
-    if (Date.now() > deadline) throw new Error(`not ended in time: ${JSON.stringify(shown)}`);
+    if (Date.now() > deadline) throw new Error(`the batch did not end in ${values.minutes} minutes: ${JSON.stringify(shown)}`);
     const killed = gateway.crashes.length;
     if (killed < kills && shown.counts.total > 0 && ended >= ((killed + 1) * lines) / (kills + 1)) {
       await gateway.kill();

@@ -20,7 +20,7 @@ const rangeBytes = 1_000_000;
 const imageTimes = 5;
 /** Ranges of a kind in a round, one after the other. */
 const ranges = 50;
-/** A measurement takes no further rounds after this time, but at least so many. */
+/** A measurement takes no further rounds after this time, but at least this many. */
 const maxMeasureMs = 90_000;
 const minRounds = 5;
 

@@ -30,7 +30,7 @@ export async function startUpstream(): Promise<{ url: string; stop: () => void }
   return { url: `http://127.0.0.1:${port}/v1`, stop: () => child.disconnect() };
 }
 
-/** Starts the gateway with keys, metering, the log of requests, and rate limits, which are high enough for any load. `callers`: the headers of each of so many accounts. */
+/** Starts the gateway with keys, metering, the log of requests, and rate limits, which are high enough for any load. `callers`: the headers of each of the `accounts`. */
 export async function startOurs(upstream: string, accounts: number): Promise<{ server: Server; callers: Record<string, string>[] }> {
   const server = await startServer(tempDir, {
     ...(await ownBundle()),

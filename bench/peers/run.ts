@@ -43,7 +43,7 @@ const upstream = await startUpstream();
 /** Longer than this gateway gathers the console's log of requests and what wallets write to D1. */
 const settlesMs = 11_000;
 
-/** This gateway, called by so many accounts. */
+/** This gateway with the keys of a number of accounts. */
 async function startOwn(name: string, accounts: number): Promise<Running> {
   const { server, callers } = await startOurs(upstream.url, accounts);
   return {

@@ -44,8 +44,8 @@ const price = { row: 1, objectRequest: 0.15, workerRequest: 0.3, queueOperation:
 /** Each message is written, read and deleted. */
 const operationsPerMessage = 3;
 /**
- * Workers Logs from 2026-12-01, in dollars: a gigabyte written, and kept for a month. 50 GB written and 12 GB-months of each month are
- * included; the price is that above them.
+ * Workers Logs from 2026-12-01, in dollars: a gigabyte written, and kept for a month. The plan includes 50 GB written and 12 GB-months in
+ * each month; these are the prices of what exceeds that.
  */
 const logPrice = { gigabyte: 0.25, gigabyteMonth: 0.1 };
 /** The platform keeps lines for a week. */

@@ -127,7 +127,7 @@ export async function deleteKey(db: D1Database, announcer: Announcer, by: Actor,
 /**
  * Creates a key that replaces another: with the same name and expiry, and with the same wallet, so that both together
  * spend at most one quota, whatever runs in parallel. The old one expires in `overlapMs`. The new key is returned only here;
- * undefined if the account has no such key, it no longer works, or it was already replaced; also if so many replaced
+ * undefined if the account has no such key, it no longer works, or it was already replaced; also if this many replaced
  * keys are not deleted that the account has twice the maximum.
  */
 export async function rotateKey(

@@ -110,12 +110,12 @@ const selectKey = (
 
 /** How long an isolate caches a key: the time within which a deleted or paused key is refused everywhere. */
 const cacheMs = 8_000;
-/** A key that is used so often while it is cached is looked up again before that time is over, by one request for all. */
+/** A key that is used this often while it is cached is looked up again before that time is over, by one request for all. */
 const renewMs = 6_000;
 const busyUses = 16;
 const maxCached = 10_000;
 /**
- * Other requests of a key wait so long for its running look-up. They look whether it is over after this time, then after twice as long and
+ * Other requests of a key wait this long for its running look-up. They look whether it is over after this time, then after twice as long and
  * so on, because no request can wake another and each look costs as much as a tenth of a look-up.
  */
 const waitMs = 100;
@@ -127,7 +127,7 @@ interface Cache {
   /** When the look-up began that runs for a key, in milliseconds. The entry of a request that was cancelled stays, and is replaced. */
   running: Map<string, number>;
 }
-/** Found by the key itself, in a hash table with a random seed per isolate; D1 only has the digest. */
+/** Callers by the key as it was sent. The hash table has a random seed per isolate; D1 has only the digest. */
 const byKey: Cache = { column: "hash", known: new Map(), running: new Map() };
 /** Found by the digest. A cache of its own: a digest that a caller sends in place of a key must find nothing. */
 const byHash: Cache = { column: "hash", known: new Map(), running: new Map() };

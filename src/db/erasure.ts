@@ -38,7 +38,7 @@ export async function beginErasure(db: D1Database, by: Actor, accountId: string,
 export const findErasure = (db: D1Database, accountId: string): Promise<Erasure | undefined> =>
   queryRow(db, `SELECT ${columns} FROM erasure WHERE account_id = ?1`, [accountId]);
 
-/** Some incomplete erasures: any of them, so that those which take days, or cannot go on, do not hold up the others. */
+/** A random selection of incomplete erasures, so that those which take days, or cannot continue, do not delay the others. */
 export const listErasures = (db: D1Database, limit: number): Promise<Erasure[]> =>
   queryRows(db, `SELECT ${columns} FROM erasure ORDER BY random() LIMIT ?1`, [limit]);
 

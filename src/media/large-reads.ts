@@ -5,7 +5,7 @@
 const readBytes = 256 * 1024;
 
 export interface LargeReader {
-  /** The next bytes, up to `maxBytes` if there are so many; valid until the next call. undefined at the end. */
+  /** The next bytes, up to `maxBytes` if there are that many; valid until the next call. undefined at the end. */
   read(maxBytes?: number): Promise<Uint8Array | undefined>;
   cancel(): Promise<void>;
 }

@@ -114,7 +114,7 @@ async function writeArchive(entries: Entries, send: Send): Promise<void> {
   await write(...endRecords(files, begin, place - begin));
 }
 
-/** The records at the end of an archive with so many files: where its directory begins, and its size in bytes. */
+/** The records at the end of an archive with this many files: where its directory begins, and its size in bytes. */
 export function endRecords(files: number, begin: number, size: number): Uint8Array[] {
   const end = begin + size;
   const count = Math.min(files, max16);

@@ -4,7 +4,7 @@ import { dayMs } from "../base/times.ts";
 import { readJob, writeJob } from "../db/jobs.ts";
 import { deleteAccountDays, sumAccountDay, type SummedDays, summedDaysJob } from "../db/margins.ts";
 
-/** A day is summed so long after its end: by then entries are written, and late costs booked, except after long faults. */
+/** A day is summed this long after its end: by then entries are written, and late costs booked, except after long faults. */
 const lateMs = 10_800_000;
 /** How many days back the first run begins: fewer than entries stay in D1. */
 const firstDays = 7;

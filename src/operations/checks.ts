@@ -23,14 +23,14 @@ const maxCauses = 10;
 const minuteMs = 60_000;
 /** How long an alert lasts after its latest event. Attempts of a failing callback are up to an hour apart. */
 const windowsMs = { dead_letter: 30 * minuteMs, provider: 10 * minuteMs, callback: 70 * minuteMs, model: 60 * minuteMs };
-/** A route fails if it has so many faults and no usable answer in this time. */
+/** A route fails if it has this many faults and no usable answer in this time. */
 const routeFails = { withinMs: 15 * minuteMs, faults: 5 };
-/** A queue is behind if so many of its messages, and more than half of them, came too late in this time. */
+/** A queue is behind if at least this many of its messages, and more than half of them, came too late in this time. */
 const queueIsBehind = { withinMs: 15 * minuteMs, late: 20 };
-/** A kind fails if so many tasks ended in one of these times, and no more than this share of them completed. */
+/** A kind fails if this many tasks ended in one of these times, and no more than this share of them completed. */
 const kindFails = { withinMs: [15 * minuteMs, 60 * minuteMs], ended: 10, share: 0.2 };
 
-/** A route loses money if its attempts in this time cost more than callers paid for them: so many attempts, or so much more (millionths). */
+/** A route loses money if its attempts in this time cost more than callers paid for them: this many attempts, or this much more (millionths). */
 const routeLoses = { withinMs: 24 * 60 * minuteMs, calls: 10, loss: 1_000_000 };
 
 /** The certificate that signs files, as the gateway read it: when it ends (milliseconds) or what is wrong with it; undefined if it could not be read. */

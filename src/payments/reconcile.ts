@@ -24,7 +24,7 @@ const lookBackMs = 21 * dayMs;
 /** Refunds and disputes come up to months after their payment, but are new objects themselves, whose state may change for three months. */
 const returnsBackMs = 100 * dayMs;
 const keptMs = 40 * dayMs;
-/** A session of Checkout is open for so long, and Stripe knows its idempotency key. */
+/** How long a session of Checkout is open, and Stripe knows its idempotency key. */
 const sessionMs = dayMs;
 const pagesPerRun = 2;
 const pageSize = 100;

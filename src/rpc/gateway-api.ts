@@ -33,7 +33,7 @@ export class GatewayApi extends RpcTarget {
     return this.#account();
   }
 
-  /** Counts so many further reads against the caller's limits. Returns the error answer if they are exceeded. */
+  /** Counts this many further reads against the caller's limits. Returns the error answer if they are exceeded. */
   countReads(count: number): Promise<Response | undefined> {
     return this.#countReads(count);
   }

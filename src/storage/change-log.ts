@@ -5,7 +5,7 @@ import type { AccountChange, RecordedChange } from "../db/account-changes.ts";
 
 /** No lifecycle rule has this prefix. */
 const root = "changes/";
-/** The bucket lists and deletes so many files in one call. */
+/** The number of files that the bucket lists, and deletes, in one call. */
 const maxListed = 1_000;
 
 /** The name has the revision, so that a repeat writes the same file, and the kind, so that an erasure can delete the others. */

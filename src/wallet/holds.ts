@@ -11,7 +11,7 @@ const askAgainMs = 60_000;
 const crashMs = 10_000;
 /** Then its task is asked after this time: a submission that goes on writes its record before. */
 const afterCrashMs = 10_000;
-/** An object that starts so long after a chat's deadline could not run: its alarm should have started it then. */
+/** An object that starts this long after a chat's deadline could not run: its alarm should have started it then. */
 const awayMs = 60_000;
 /** Settlements that could not reach the object wait in the queue, and arrive within this time after its return (`late-settlements.ts`). */
 const settlementsMs = 300_000;

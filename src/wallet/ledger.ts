@@ -142,10 +142,10 @@ export class WalletLedger {
       else if (!written.isDone && written.row.revision === state.revision) return false;
       else this.#adopt(written);
     }
-    throw new Error("the grant's revision changed again and again");
+    throw new Error(`no grant: the wallet's revision in D1 changed in ${maxAttempts} attempts`);
   }
 
-  /** Counts a hold of so many millionths. */
+  /** Counts a hold of this many millionths. */
   noteHold(amount: number): void {
     this.#demand.amount += amount;
   }

@@ -304,7 +304,7 @@ export class WalletObject extends DurableObject<Env> {
     return this.#keys.decide();
   }
 
-  /** Counts an event stream or wait of a key or client token, for some seconds. False if it has the maximum of others. */
+  /** Counts an event stream or wait of a key or client token, for some seconds. False if it has the maximum of others already. */
   holdWait(caller: string, wait: string): boolean {
     return this.#waits.hold(caller, wait, Date.now());
   }

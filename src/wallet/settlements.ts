@@ -85,7 +85,7 @@ async function settleLater(env: Env, settlement: Settlement, fault: unknown): Pr
   }
 }
 
-/** Settles the account's chats that this isolate has answered, so that a caller who asks after an answer sees what it cost. */
+/** Settles the account's chats that this isolate has answered, so that a balance that is read after an answer includes its charge. */
 export async function settleAnswered(env: Env, ctx: Pick<ExecutionContext, "waitUntil">, accountId: string): Promise<void> {
   if (!batches.has(accountId)) return;
   const settled = settleGathered(env, accountId);

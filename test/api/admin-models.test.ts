@@ -200,7 +200,7 @@ test("a dry run says what an entry would do, and stores nothing", async () => {
   expect((await asAdmin("/models/reef-video")).body.error).toMatchObject({ code: "model_not_found" });
 });
 
-test("of two operators at once the second is told what the first changed, and nothing of the first is lost", async () => {
+test("if two operators change a model at once, the second gets 409 with the first one's changes, which stay", async () => {
   await put("reef-video", like);
   expect((await put("reef-video", { ...like, price: { second: 0.3 } }, "?revision=1")).body.revision).toBe(2);
   for (const query of ["?revision=1", ""]) {

@@ -39,7 +39,7 @@ test("a key over its rate limit reads when to try again, also where the API's er
   expect(new TextDecoder().decode(answer.body)).toMatch(/Too many requests\\nTry again in \d+ seconds\./);
 });
 
-/** A limiter that accepts so many reads, and how many it was asked for. */
+/** A limiter that accepts this many reads, and how many it was asked for. */
 function reads(allowed: number) {
   const counted = { reads: 0 };
   const READS: RateLimit = { limit: async () => ({ success: ++counted.reads <= allowed }) };

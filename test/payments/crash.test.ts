@@ -195,39 +195,43 @@ const scenes: Record<string, (shop: Shop, account: Account) => Promise<Scene>> =
   },
 };
 
-test.each(Object.entries(scenes))("%s: a stop after each call", { timeout: 240_000 }, async (_, begin) => {
-  for (let step = 1; ; step++) {
-    const { shop, account } = await shopWith(1);
-    const scene = await begin(shop, account);
-    const machine = dieAt(step, [
-      ...["run", "first"].map((method) => [bindings.statement(), method] as const),
-      [bindings.database(), "batch"],
-      ...["get", "put"].map((method) => [bindings.bucket(), method] as const),
-      ...["credit", "announceKeys", "checkKeys", "balances"].map((method) => [WalletObject.prototype as never, method] as const),
-      [shop.answers, "fetch"],
-    ]);
-    const end = { isOver: false };
-    void scene.act().then(
-      () => (end.isOver = true),
-      () => undefined,
-    );
-    for (let turn = 0; !end.isOver && !machine.isDead() && turn < 3_000; turn++) await scheduler.wait(1);
-    // What runs beside the last call does not begin another one.
-    for (let turn = 0; turn < 3; turn++) await scheduler.wait(1);
-    machine.revive();
-    expect(end.isOver || machine.isDead(), `step ${step} ends or stops`).toBe(true);
-    await crashWallet(account);
-    await scene.repeat();
-    const found = await causes(account);
-    expect([step, await quota(account), found.length, new Set(found).size]).toEqual([step, scene.quota, scene.credits, scene.credits]);
-    const live = [...shop.stripe.intents.values()].filter(({ status }) => status === "succeeded").length;
-    expect([step, live]).toEqual([step, scene.paid ?? live]);
-    expect(shop.stripe.customers.size, `step ${step}: customers`).toBeLessThanOrEqual(1);
-    await scene.check?.();
-    vi.restoreAllMocks();
-    if (end.isOver && !machine.isDead()) {
-      expect(step, "calls that were stopped").toBeGreaterThan(2);
-      return;
+test.each(Object.entries(scenes))(
+  "%s: the process ends after each of its calls in turn, and a repeat credits once",
+  { timeout: 240_000 },
+  async (_, begin) => {
+    for (let step = 1; ; step++) {
+      const { shop, account } = await shopWith(1);
+      const scene = await begin(shop, account);
+      const machine = dieAt(step, [
+        ...["run", "first"].map((method) => [bindings.statement(), method] as const),
+        [bindings.database(), "batch"],
+        ...["get", "put"].map((method) => [bindings.bucket(), method] as const),
+        ...["credit", "announceKeys", "checkKeys", "balances"].map((method) => [WalletObject.prototype as never, method] as const),
+        [shop.answers, "fetch"],
+      ]);
+      const end = { isOver: false };
+      void scene.act().then(
+        () => (end.isOver = true),
+        () => undefined,
+      );
+      for (let turn = 0; !end.isOver && !machine.isDead() && turn < 3_000; turn++) await scheduler.wait(1);
+      // What runs beside the last call does not begin another one.
+      for (let turn = 0; turn < 3; turn++) await scheduler.wait(1);
+      machine.revive();
+      expect(end.isOver || machine.isDead(), `step ${step} ends or stops`).toBe(true);
+      await crashWallet(account);
+      await scene.repeat();
+      const found = await causes(account);
+      expect([step, await quota(account), found.length, new Set(found).size]).toEqual([step, scene.quota, scene.credits, scene.credits]);
+      const live = [...shop.stripe.intents.values()].filter(({ status }) => status === "succeeded").length;
+      expect([step, live]).toEqual([step, scene.paid ?? live]);
+      expect(shop.stripe.customers.size, `step ${step}: customers`).toBeLessThanOrEqual(1);
+      await scene.check?.();
+      vi.restoreAllMocks();
+      if (end.isOver && !machine.isDead()) {
+        expect(step, "calls that were stopped").toBeGreaterThan(2);
+        return;
+      }
     }
-  }
-});
+  },
+);

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 /** Longer than each lease, shorter than a video's deadline. */
 const phaseMs = 340_000;
-/** A wallet that was away at a chat's deadline waits so long for a late settlement before it releases the hold. */
+/** A wallet that was away at a chat's deadline waits this long for a late settlement before it releases the hold. */
 const settlementsMs = 300_000;
 const waiting = { timeout: 20_000, interval: 50 };
 const quota = 1000;

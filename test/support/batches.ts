@@ -69,7 +69,7 @@ export async function run(account: Account, id: string, rounds = 60): Promise<Aw
   return show(account, id);
 }
 
-/** Runs the alarms of the batch and its tasks as they come, for at most so many hours. */
+/** Runs the alarms of the batch and its tasks as they come, for at most this many hours. */
 export async function pass(account: Account, id: string, hours: number): Promise<void> {
   for (const until = Date.now() + hours * 3_600_000; Date.now() < until && (await show(account, id)).status === "in_progress";) {
     await wake(id);

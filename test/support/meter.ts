@@ -125,7 +125,7 @@ interface Course {
   begin: (account: Account, isCounted: boolean) => Promise<string>;
   /** Runs a task of another account, so that the tasks do not read or write typical durations: that happens once for many tasks. */
   warmUp: () => Promise<unknown>;
-  /** External events, so many seconds after the first submission. */
+  /** External events, this many seconds after the first submission. */
   events?: { seconds: number; happens: (account: Account, ids: string[]) => Promise<void> }[];
   /** True if the account had as many tasks in the minute before. */
   isBusy?: boolean;

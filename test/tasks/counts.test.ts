@@ -52,7 +52,7 @@ beforeAll(async () => {
 /** The classes of the objects that are called. */
 const objectCalls = () => [spyOn(bindings.namespace(), "get").mockClear(), spyOn(bindings.namespace(), "getByName").mockClear()];
 
-/** An account whose key is cached, and whose wallet has the unused grant of tasks with so many images. That of an only task goes back with its entry. */
+/** An account whose key is cached, and whose wallet has the unused grant of tasks with this many images. That of an only task goes back with its entry. */
 async function spender(...images: number[]) {
   const account = await newAccount();
   for (const n of images) {

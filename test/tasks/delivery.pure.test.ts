@@ -158,7 +158,7 @@ test("a report with another lease, or after the lease expired, is ignored", () =
   expect(deliveries.deliveryReported(late, "lease", report({ status: 200 }, both), start)).toBeUndefined();
 });
 
-test("an object that was away while the files expired gives up and then deletes nothing twice", () => {
+test("an object that wakes after its files have expired fails the delivery, then erases the files", () => {
   expect(transitions.due(waiting, start + 2 * day)).toBe("deliver");
   expect(deliveries.deliveryLeased(waiting, "lease", start + 2 * day)).toBeUndefined();
   const expired = deliveries.deliveryExpired(waiting as CompletedTask, start + 2 * day);

@@ -23,9 +23,9 @@ import { findCaller } from "./waits.ts";
 
 /** Ended batches are kept as long as the records of tasks. */
 const keptMs = 1000 * recordSeconds;
-/** The object wakes so often while lines are open: after a crash, and for an end whose report was lost. */
+/** The object wakes this often while lines are open: after a crash, and for an end whose report was lost. */
 const watchMs = 60_000;
-/** So many deliveries are repeated at once, and the next ones after this time: each may keep a bucket's connection and an object for minutes. */
+/** This many deliveries are repeated at once, and the next ones after this time: each may keep a bucket's connection and an object for minutes. */
 const repeats = { lines: 50, ms: 10_000 };
 
 export class BatchObject extends DurableObject<Env> {
@@ -40,7 +40,7 @@ export class BatchObject extends DurableObject<Env> {
     this.#forgetRun();
   }
 
-  /** What is in memory of a run belongs to a batch that has not ended. */
+  /** Replaces the parts in memory that belong to the run of a batch: it has ended, or does not exist. */
   #forgetRun(): void {
     const { env, ctx } = this;
     this.#checking = undefined;

@@ -16,7 +16,7 @@ import { type Batch, type BatchStore, type BatchTerms, isOfChats, type StopReaso
 import { type CheckedChat, type CheckedLine, checkLine, makeTask, toLineError, toResult } from "./submit-line.ts";
 import { BatchWaits, findCaller } from "./waits.ts";
 
-/** A line that is open for so long is asked about. */
+/** After this time the object asks for the state of a line that is still open. */
 const askAfterMs = 900_000;
 /** The size of the results from which no chat begins. The results of other lines are small. */
 const maxMiB = 2048;

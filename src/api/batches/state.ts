@@ -291,7 +291,7 @@ DELETE FROM line`,
     if (isDelivered) this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'pending')", n);
   }
 
-  /** Written before the hold, and again with what is to be charged: after a crash nothing is held that this does not settle. */
+  /** Written before the hold, and again with what is to be charged: after a crash this record settles whatever is held. */
   putChat(chat: HeldChat): void {
     this.#storage.kv.put(`chat ${chat.charge.taskId}`, chat);
   }

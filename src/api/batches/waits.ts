@@ -33,7 +33,7 @@ export class BatchWaits {
     this.#store = store;
   }
 
-  /** Lines of this kind, or without one all lines, wait for so long at least. */
+  /** Makes the lines of this kind, or without one all lines, wait for at least this time. */
   begin(ms: number, kind?: string): void {
     this.#ends.set(kind, Math.max(this.#ends.get(kind) ?? 0, Date.now() + Math.ceil(ms)));
   }

@@ -38,7 +38,7 @@ export interface Chat {
 
 /** Maximum bytes of a whole answer, which takes up to six times as much memory: one of 4,096 tokens with twenty alternatives to each has nearly as many. */
 const maxAnswer = 8 * 1024 * 1024;
-/** An answer takes so much memory without a permit: that of 60,000 tokens of text. */
+/** An answer takes this much memory without a permit: that of 60,000 tokens of text. */
 const smallAnswer = 256 * 1024;
 /** The larger ones that are in memory at once. Others wait, and their upstreams with them: what was generated is not refused. */
 const largeAnswers = new Semaphore({ maxAtOnce: 3, maxWaiting: Infinity, maxHoldMs: 30_000, maxWaitMs: 1_000 });
@@ -46,7 +46,7 @@ const largeAnswers = new Semaphore({ maxAtOnce: 3, maxWaiting: Infinity, maxHold
 const readBytes = 16 * 1024;
 /** For answers that arrive in one part. */
 const wholeText = new TextDecoder();
-/** The error event of a broken stream has so long to leave before the connection breaks. */
+/** The error event of a broken stream has this long to leave before the connection breaks. */
 const eventMs = 100;
 /** The same for a stream that has reached its deadline, whose caller may not be reading. */
 const lateMs = 1_000;

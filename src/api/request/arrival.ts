@@ -30,7 +30,7 @@ export const toOwner = ({ accountId, token }: Caller): Owner =>
 /** A body of a caller while it arrives. */
 export interface Arrival {
   /**
-   * The next bytes, up to `maxBytes` if so many have arrived; valid until the next call. undefined at the end. Throws `body_too_slow`, `invalid_json` if the caller disconnects, and
+   * The next bytes, up to `maxBytes` if that many have arrived; valid until the next call. undefined at the end. Throws `body_too_slow`, `invalid_json` if the caller disconnects, and
    * `unavailable` if too many bodies of its owner are arriving.
    */
   read(maxBytes?: number): Promise<Uint8Array | undefined>;

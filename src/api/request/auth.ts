@@ -72,7 +72,7 @@ export const admitted =
     return handle(c, id);
   };
 
-/** The handler of a change of the account's settings, of which an account may make so many an hour. */
+/** The handler of a change of the account's settings, which an account may make a limited number of times an hour. */
 export const settingsChange =
   (handle: Handle): Handle =>
   async (c, id) => {

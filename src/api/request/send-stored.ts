@@ -6,8 +6,8 @@ import { isKnown, respond } from "./answer.ts";
 import type { AppContext } from "./context.ts";
 
 /**
- * The answer with the file under this key, its range, 304, or only its headers. undefined if the file does not exist: then a caller's copy is
- * not confirmed. Throws 416.
+ * The answer with the file under this key, its range, 304, or only its headers. undefined if the file does not exist, also with
+ * `If-None-Match`. Throws 416.
  */
 export async function sendStored(c: AppContext, key: string, etag: string, more: Record<string, string>): Promise<Response | undefined> {
   const unchanged = isKnown(c, etag);

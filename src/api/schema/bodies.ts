@@ -10,7 +10,7 @@ import { fileFamilies, schemaMakers, taskKinds, workKinds } from "../../base/wor
 
 const printableReference = once(() => printable(128));
 
-/** A text of at most so many characters, as `isFine` decides, with a rule of its own for one that is not fine. */
+/** A text of at most this many characters, as `isFine` decides, with a rule of its own for one that is not fine. */
 const shortText = (maximum: number, rule: string, isFine: (text: string) => boolean) =>
   z.string().check(z.refine(isFine, { params: { rule, values: { maximum } } }), z.meta({ minLength: 1, maxLength: maximum }));
 

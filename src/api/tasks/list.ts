@@ -26,7 +26,7 @@ const maxAsked = 500;
 const askedPerRead = 101;
 /** Rows of one query of D1, once some of them may not match. */
 const pageRows = 100;
-/** The same of a reference, whose rows are read whether they match or not; one read examines so many of them. */
+/** The same of a reference, whose rows are read whether they match or not; one read examines this many of them. */
 const [referencedRows, maxExamined] = [500, 5_000];
 
 /** All models, also those that are not sold any more, with the kinds of their tasks. */

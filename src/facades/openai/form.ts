@@ -138,7 +138,7 @@ async function readForm(
       // A copy, of which the parser keeps parts.
       for (const part of parser.write(piece.slice())) {
         const name = (part.name ?? "").replace(/\[\]$/, "");
-        // Neither is ignored: something else would be made, and charged, than was asked for.
+        // Ignoring either would make, and charge, something else than was asked for.
         if (part.isFile && !isFile(name)) throw refuseField(c, name, "not_supported");
         if (!part.isFile && isFile(name)) throw refuseField(c, name, "wrong_type", { expected: "file" });
         if (part.isFile) form.files.push({ name, content: part.content });

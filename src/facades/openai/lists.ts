@@ -9,6 +9,6 @@ export function readPage<Row>(c: AppContext, path: string, { after, ...query }: 
   return c.var.gateway.read<Page<Row>>(`${path}?${parameters.toString()}`);
 }
 
-/** Answers with a page whose rows are `data`, and shows those of them that are `shown`. */
+/** Answers with a page: first and last id are those of the rows `data`, of which the answer contains only `shown`. */
 export const answerList = <Row extends { id: string }>(c: AppContext, { has_more, next_after }: Page<unknown>, data: Row[], shown = data) =>
   c.json({ object: "list", data: shown, has_more, first_id: data[0]?.id ?? null, last_id: next_after ?? data.at(-1)?.id ?? null });

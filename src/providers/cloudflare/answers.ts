@@ -17,8 +17,8 @@ const isFields = (value: unknown): value is Fields => typeof value === "object" 
 const toText = (value: unknown) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
 /**
- * The HTTP status of each error number (developers.cloudflare.com/workers-ai/platform/errors; 4006 is 3036 as accounts see it), but for those
- * of a model that is not open to the account (3041, 5016, 5018): with 403 they would be about all of its models.
+ * The HTTP status of each error number (developers.cloudflare.com/workers-ai/platform/errors; accounts get 4006 in place of 3036). Without
+ * 3041, 5016 and 5018, which refuse one model to the account: as a 403 they would count as a fault of its credentials, for all models.
  */
 const statuses: Record<string, number> = {
   "3003": 400,

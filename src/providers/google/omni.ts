@@ -102,7 +102,7 @@ export function omniVideos({ key, baseUrl }: NonNullable<GoogleSettings["gemini"
       // 400 and 404: the work has ended already.
       if (!response.ok && response.status !== 400 && response.status !== 404) throw (await parseRefusal(response, "cancel")).fault;
       const answer = await readJson<Interaction>(response);
-      // Work that had ended is answered as it is.
+      // Work that had already ended is not cancelled: the answer has its final status.
       return response.ok && answer?.status !== "completed";
     },
   };

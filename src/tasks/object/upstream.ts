@@ -16,7 +16,7 @@ const timeoutMs = 10_000;
 /** The provider of the current route. Throws if the operator has switched it off. */
 const currentProvider = (task: Task, env: Env): Provider => providerNamed(env, currentRoute(task).provider);
 
-/** How the provider of the current route starts work. One that is switched off can be leased too: the consumer finds out, and its report leads to the next route. */
+/** How the provider of the current route starts work. A start at a provider that is switched off is leased too: the consumer reports the fault, and the task moves to its next route. */
 export function currentTraits(task: Task, env: Env): Pick<Provider, "repeatable" | "reportsProgress" | "startTimeoutMs"> {
   try {
     return currentProvider(task, env);

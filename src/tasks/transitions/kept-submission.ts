@@ -29,7 +29,7 @@ function withoutUrls({ source, ...submission }: Submission): Submission {
   return { ...submission, inputs, ...(source && source.url === undefined && { source }) };
 }
 
-/** Characters of each text in the record of a task that ended without a result: anybody may submit and cancel for nothing, and records are kept for days. */
+/** Characters of each text in the record of a task that ended without a result: submitting and cancelling cost nothing, and records are kept for days. */
 const maxFailedText = 1_000;
 const maxCancelledText = 200;
 

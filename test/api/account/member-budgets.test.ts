@@ -21,7 +21,7 @@ interface Member {
   keys: (Account & { key: string })[];
 }
 
-/** A member of the account with so many keys. */
+/** A member of the account with this many keys. */
 async function newMember(account: Account, keys = 2): Promise<Member> {
   const user = `user_${unique()}`;
   const id = `mem_${unique()}`;

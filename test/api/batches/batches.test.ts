@@ -324,7 +324,7 @@ async function waitingForBalance() {
   return { account, id, wakesAfter };
 }
 
-test("a batch that waits for balance delivers its files again meanwhile, as quickly as another, and asks for balance when it would", async () => {
+test("while a batch waits for balance, it repeats deliveries every ten seconds, and asks for balance no earlier than without them", async () => {
   const { account, id, wakesAfter } = await waitingForBalance();
   vi.setSystemTime(Date.now() + 600_000);
   let left = 1;

@@ -120,7 +120,7 @@ test.each([402, 404, 410])(
   },
 );
 
-test("a line that its makers keep refusing does not keep the others of its model from being made", async () => {
+test("a line whose providers keep refusing it does not delay the other lines of its model", async () => {
   const account = await newAccount();
   const [word, refused] = [unique(), unique()];
   refuseStarts(refused, () => true);

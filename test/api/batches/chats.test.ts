@@ -112,7 +112,7 @@ test("chats and images are lines of one batch: whole answers in the order of the
   expect([balance.used, balance.reserved]).toEqual([expect.closeTo(12 * price + imagePrice, 9), 0]);
 });
 
-test("only lines with files count as deliveries: chats and failed lines have none, and a repeat is for the others", async () => {
+test("chats and failed lines count as no delivery, and a repeat leaves them out", async () => {
   const account = await newAccount();
   const { at } = buckets([origin]);
   await setDestination(account);
@@ -270,7 +270,7 @@ test("the size of a batch is that of what its object stores", async () => {
   expect(size).toBeGreaterThan(4_000);
 });
 
-/** Holds so many chats of the account in its wallet. Returns a function that ends them. */
+/** Holds this many chats of the account in its wallet. Returns a function that ends them. */
 async function holdChats({ id: accountId, keyId }: Account, count: number): Promise<() => Promise<void>> {
   const wallet = env.WALLETS.getByName(accountId);
   const charges = Array.from({ length: count }, (_, at) => ({

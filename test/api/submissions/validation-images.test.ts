@@ -65,7 +65,7 @@ test("a number beyond every integer gets the error of the field's own limit", as
   const { body } = await call(path, { key: account.key, body: { model, prompt, n: 1e300 } });
   expect(body.error.details).toEqual([{ param: "n", message: expect.stringContaining("4"), allowed: { maximum: 4 } }]);
 });
-test("a text or a fraction in the place of an integer is told that an integer is expected", async () => {
+test("a text or a fraction in place of an integer is refused with the message that an integer is expected", async () => {
   const { key } = await newAccount();
   for (const n of ["2", 2.5])
     expect((await call(path, { key, body: { model, prompt, n } })).body.error.message).toBe("n: must be of type integer");

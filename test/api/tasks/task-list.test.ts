@@ -69,7 +69,7 @@ test("chats are not listed", async () => {
   expect((await list(account)).body.data).toEqual([]);
 });
 
-test("a hold that was refused is in no list, before and after it is written", async () => {
+test("a refused submission is in no list, before and after D1 has its hold", async () => {
   const account = await newAccount();
   const id = await submit(account, images, { model: "imgA-4", prompt: unique(), reference: "order" });
   const wallet = openWallet(account);

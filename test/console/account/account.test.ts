@@ -196,7 +196,7 @@ test("a new password and a new address end the links that were mailed before", a
   expect(await reset(await askLink(moved))).toBe("/console/sign-in?done=reset");
 });
 
-test("a new password is told to the user's address, a new address to the one before, in the user's language and without a stranger's words", async () => {
+test("an e-mail about a new password goes to the user's address, one about a new address to the old one, in the user's language, without text of others", async () => {
   const { emails, vars } = mailbox();
   // Joined before e-mail could be sent.
   const email = await new Browser().signUp();
@@ -231,7 +231,7 @@ test("a new password is told to the user's address, a new address to the one bef
   expect(emails).toHaveLength(6);
 });
 
-test("a first password beside a linked login is told to the user's address", async () => {
+test("a first password beside a linked login causes an e-mail to the user's address", async () => {
   const { emails, vars } = mailbox();
   const { browser, email } = await signedUp(vars);
   await confirm(browser, emails[0]);
@@ -361,7 +361,7 @@ test("a form to sign up that is sent twice at once has the same answer twice", a
   expect(second).toEqual(first);
 });
 
-test("who owns an address that a stranger has signed up with sets a password by e-mail and is alone", async () => {
+test("the owner of an address with which a stranger signed up sets a password by e-mail, which ends the stranger's sessions", async () => {
   const { emails, vars } = mailbox();
   const email = `victim-${crypto.randomUUID()}@example.com`;
   const stranger = new Browser(vars);
@@ -439,7 +439,7 @@ test("an address is changed by the link sent to the new address, in the same ses
   expect(await findAccount(moved)).toEqual(account);
 });
 
-test("a user whose link for a new address has expired, or whose new address another user has, is told so", async () => {
+test("a user whose link for a new address has expired, or whose new address another user has, sees a page that says so", async () => {
   const { emails, vars } = mailbox();
   const moved = `moved-${crypto.randomUUID()}@example.com`;
   const movers: [Browser, token: string][] = [];

@@ -32,7 +32,7 @@ test("strangers have thirty guesses an hour at one password, from however many n
   expect(await attempt(email, password)).toBe(303);
 });
 
-test("who has once signed in as the user, and guesses the new password, does not lock the user out of other browsers", async () => {
+test("a browser that has once signed in as the user and now guesses the new password does not lock the user out of others", async () => {
   const [browser, intruder] = [new Browser(), new Browser()];
   const email = await browser.signUp();
   await intruder.ask("/console/sign-in", { email, password });

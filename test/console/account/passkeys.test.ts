@@ -158,7 +158,7 @@ test("a user who verifies an address by e-mail loses passkeys that were added be
   expect((await taker.ask("/console")).status).toBe(303);
 });
 
-test("a new passkey is told to the user's address by e-mail, a refused one is not", async () => {
+test("a new passkey causes an e-mail to the user's address, a refused one none", async () => {
   const { emails, vars } = mailbox();
   const { browser, email } = await signedUp(vars);
   const token = /token=([\w.%-]+)/.exec(emails[0]?.text ?? "")?.[1] ?? "";

@@ -41,7 +41,7 @@ async function withMail(vars: Partial<ConsoleEnv>) {
 
 const setQuota = (id: string, quota: number) => asAdmin(`/accounts/${id}`, { method: "PATCH", body: { quota } });
 
-test("the owners are told once each time that the balance falls below their threshold, also after a fault", async () => {
+test("owners get one e-mail each time the balance falls below their threshold, also after a fault", async () => {
   const { box, vars } = mailbox();
   const { browser, id, email } = await person();
   const CONSOLE = { mailLowBalance: (low: Parameters<typeof mailLowBalance>[1]) => mailLowBalance({ ...env, ...vars }, low) };
@@ -130,7 +130,7 @@ test("credit is asked for by e-mail, to the operators, at most twice an hour; wi
   expect(await other.browser.read("/console/credit")).toContain("This gateway sends no e-mail.");
 });
 
-test("the words of who asks for credit make no button of a link: operators are told by an e-mail that is ours", async () => {
+test("a link in the words of a user who asks for credit becomes no button in the operators' e-mail", async () => {
   const pages: string[] = [];
   const send = async ({ html }: { html: string }) => (pages.push(html), { messageId: "1" });
   const vars = { MAIL: { send } as unknown as SendEmail, MAIL_FROM: "gateway@example.com" };

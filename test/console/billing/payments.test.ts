@@ -173,7 +173,7 @@ test("automatic top-up: on with a card that is stored at Stripe, changed, and of
   expect(await browser.read(page)).toContain('aria-checked="false"');
 });
 
-test("owners are told in their language that automatic top-up is paused", async () => {
+test("owners get an e-mail in their language when automatic top-up is paused", async () => {
   const { id } = await customer(new Shop());
   const sent: { subject: string; text: string; to: string }[] = [];
   const vars = { MAIL: { send: async (mail: never) => void sent.push(mail) } as never, MAIL_FROM: "gateway@example.com" };

@@ -59,7 +59,7 @@ async function newKey({ browser }: User): Promise<string> {
 }
 const works = async (key: string) => (await call("/v1/balance", { key })).status;
 
-test("who is invited by mail joins with the role, once, and spends from the account", async () => {
+test("a user invited by e-mail joins with the role, once, and spends from the account", async () => {
   const owner = await newUser();
   const before = await owner.browser.read("/console/members");
   expect(before).toContain(owner.email);
@@ -74,7 +74,7 @@ test("who is invited by mail joins with the role, once, and spends from the acco
   expect(await works(await newKey(paul))).toBe(200);
 });
 
-test("who signs up by an invitation that was replaced is told so, and opens no account of their own, also where everyone may sign up", async () => {
+test("a replaced invitation opens no account, also where sign-up is open, and its page says that it was replaced", async () => {
   const owner = await newUser();
   const email = `${unique()}@example.com`;
   const earlier = await inviteBy(owner, email, "member");
@@ -108,7 +108,7 @@ test("the mail of an invitation has its link, in the language of who invites; wi
   expect(new Set(Object.values(subjects)).size).toBe(4);
 });
 
-test("who signs up by a join link joins after the address is confirmed, where e-mail is sent", async () => {
+test("a user who signs up by a join link joins after confirming the address, where e-mail is sent", async () => {
   const owner = await newUser();
   const { emails: sent, vars: mail } = mailbox();
   const vars = { ...mail, SIGNUP: "invite" };
@@ -140,7 +140,7 @@ test("who signs up by a join link joins after the address is confirmed, where e-
   expect(await membershipOf(early.email, other.accountId)).toBeNull();
 });
 
-test("who signs up by a join link and loses its e-mail sets a password by another one, and joins by the link", async () => {
+test("a user who signs up by a join link and loses the e-mail sets a password by another e-mail, and joins by the link", async () => {
   const owner = await newUser();
   const { emails: sent, vars } = mailbox();
   const guest = new Browser({ ...vars, SIGNUP: "invite" });
@@ -406,7 +406,7 @@ test("a disabled member's pages, keys and client tokens stop, tasks stay, and al
   expect(await works(key)).toBe(401);
 });
 
-test("who is removed loses keys and access for good, and joins by no old link", async () => {
+test("a removed member loses keys and access permanently, and cannot join by an old link", async () => {
   const owner = await newUser();
   const paul = await newMember(owner, "member");
   const key = await newKey(paul);

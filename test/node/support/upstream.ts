@@ -83,7 +83,7 @@ export async function upstream(request: Request): Promise<Response> {
   return refused ? json({ error: { code: "scripted" } }, refused) : json({ id, status: "cancelled" });
 }
 
-/** The ends of accepted work, by its model. Work that nobody asks for any more is made. */
+/** The ends of accepted work, by its model. Work that the gateway has not polled to its end counts as made. */
 const readEnds = (match: string) =>
   [...ends.values()]
     .filter(({ operation }) => operation.text.includes(match))
