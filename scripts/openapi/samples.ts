@@ -2,71 +2,65 @@
 
 import type { Operation } from "./definition.ts";
 
-/** By operation, the call of the TypeScript client and that of the Python client; `BODY` is the operation's first example. */
-const calls: Record<string, [typescript: string, python: string]> = {
-  createImage: ["const task = await gateway.images.generate(BODY)", "task = gateway.images.generate(BODY)"],
-  createVideo: ["const task = await gateway.videos.generate(BODY)", "task = gateway.videos.generate(BODY)"],
-  createTask: ["const task = await gateway.tasks.generate(BODY)", "task = gateway.tasks.generate(BODY)"],
-  remixVideo: ['const task = await gateway.videos.remix("ID", BODY)', 'task = gateway.videos.remix("ID", BODY)'],
+/** A call in TypeScript and in Python: `answer` is the variable that gets its answer, `fields` are what TypeScript takes of it. */
+type Call = [typescript: string, python: string];
+
+const toPythonCall = (call: string) => call.replace(/^[\w.]+/, (names) => names.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
+const one = (answer: string, call: string, fields?: string): Call => [
+  `const ${fields === undefined ? answer : `{ ${fields} }`} = await gateway.${call}`,
+  `${answer} = gateway.${toPythonCall(call)}`,
+];
+const none = (call: string): Call => [`await gateway.${call}`, `gateway.${toPythonCall(call)}`];
+const each = (row: string, call: string, ...fields: string[]): Call => [
+  `for await (const { ${fields.join(", ")} } of gateway.${call}) console.log(${fields.join(", ")})`,
+  `for ${row} in gateway.${toPythonCall(call)}:\n    print(${fields.map((field) => `${row}["${field}"]`).join(", ")})`,
+];
+
+/** The calls for which the clients have a method, by operation; `BODY` is the operation's first example. */
+const calls: Record<string, Call> = {
+  createImage: one("task", "images.generate(BODY)"),
+  createVideo: one("task", "videos.generate(BODY)"),
+  createTask: one("task", "tasks.generate(BODY)"),
+  remixVideo: one("task", 'videos.remix("ID", BODY)'),
   createEstimate: ["const { price } = await gateway.estimates.create(BODY)", "estimate = gateway.estimate(BODY)"],
-  createChatCompletion: ["const answer = await gateway.chat.completions.create(BODY)", "answer = gateway.chat.completions.create(BODY)"],
-  listTasks: [
-    "for await (const { id, status } of gateway.tasks.list()) console.log(id, status)",
-    'for task in gateway.tasks.list():\n    print(task["id"], task["status"])',
-  ],
-  getTask: ['const task = await gateway.tasks.wait("ID")', 'task = gateway.tasks.wait("ID")'],
-  streamTask: [
-    'for await (const { status, progress } of gateway.tasks.stream("ID")) console.log(status, progress)',
-    'for task in gateway.tasks.stream("ID"):\n    print(task["status"], task["progress"])',
-  ],
-  cancelTask: ['const task = await gateway.tasks.cancel("ID")', 'task = gateway.tasks.cancel("ID")'],
-  deleteTask: ['await gateway.tasks.delete("ID")', 'gateway.tasks.delete("ID")'],
-  getReceipt: ['const { receipt, jws } = await gateway.tasks.receipt("ID")', 'receipt = gateway.tasks.receipt("ID")'],
-  listModels: ["const models = await gateway.models.list()", "models = gateway.models.list()"],
-  listCharacters: [
-    "for await (const { username } of gateway.characters.list()) console.log(username)",
-    'for character in gateway.characters.list():\n    print(character["username"])',
-  ],
+  createChatCompletion: one("answer", "chat.completions.create(BODY)"),
+  listTasks: each("task", "tasks.list()", "id", "status"),
+  getTask: one("task", 'tasks.wait("ID")'),
+  streamTask: each("task", 'tasks.stream("ID")', "status", "progress"),
+  cancelTask: one("task", 'tasks.cancel("ID")'),
+  deleteTask: none('tasks.delete("ID")'),
+  getReceipt: one("receipt", 'tasks.receipt("ID")', "receipt, jws"),
+  listModels: one("models", "models.list()"),
+  listCharacters: each("character", "characters.list()", "username"),
   createFile: ['const { id } = await gateway.files.upload(await file("picture.png"))', 'uploaded = gateway.files.upload("picture.png")'],
-  createBatch: ["const batch = await gateway.batches.create(BODY)", "batch = gateway.batches.create(BODY)"],
-  getBatch: ['const batch = await gateway.batches.wait("ID")', 'batch = gateway.batches.wait("ID")'],
-  getBatchResults: [
-    'for await (const { custom_id, status } of gateway.batches.results("ID")) console.log(custom_id, status)',
-    'for result in gateway.batches.results("ID"):\n    print(result["custom_id"], result["status"])',
-  ],
-  getAccountBalance: ["const { remain_balance } = await gateway.account.balance()", "balance = gateway.account.balance()"],
-  getKey: ["const key = await gateway.account.key()", "key = gateway.account.key()"],
+  createBatch: one("batch", "batches.create(BODY)"),
+  getBatch: one("batch", 'batches.wait("ID")'),
+  getBatchResults: each("result", 'batches.results("ID")', "custom_id", "status"),
+  getAccountBalance: one("balance", "account.balance()", "remain_balance"),
+  getKey: one("key", "account.key()"),
   createToken: ["const { token } = await gateway.tokens.create(BODY)", "token = gateway.create_token(BODY)"],
-  setDestination: ['const destination = await gateway.destinations.set("ID", BODY)', 'destination = gateway.destinations.set("ID", BODY)'],
-  getModel: ['const model = await gateway.models.retrieve("ID")', 'model = gateway.models.retrieve("ID")'],
-  deleteCharacter: ['await gateway.characters.delete("ID")', 'gateway.characters.delete("ID")'],
-  getKeyBalance: ["const { remain_balance } = await gateway.account.keyBalance()", "balance = gateway.account.key_balance()"],
-  getUsage: ["const usage = await gateway.account.usage()", "usage = gateway.account.usage()"],
-  listFiles: [
-    "for await (const { id, type } of gateway.files.list()) console.log(id, type)",
-    'for file in gateway.files.list():\n    print(file["id"], file["type"])',
-  ],
-  getFile: ['const stored = await gateway.files.retrieve("ID")', 'stored = gateway.files.retrieve("ID")'],
-  deleteFile: ['await gateway.files.delete("ID")', 'gateway.files.delete("ID")'],
+  setDestination: one("destination", 'destinations.set("ID", BODY)'),
+  getModel: one("model", 'models.retrieve("ID")'),
+  deleteCharacter: none('characters.delete("ID")'),
+  getKeyBalance: one("balance", "account.keyBalance()", "remain_balance"),
+  getUsage: one("usage", "account.usage()"),
+  listFiles: each("file", "files.list()", "id", "type"),
+  getFile: one("stored", 'files.retrieve("ID")'),
+  deleteFile: none('files.delete("ID")'),
   getFileContent: ['const content = await gateway.files.download("ID");\nawait content.save()', 'gateway.files.download("ID").save()'],
-  listBatches: [
-    "for await (const { id, status } of gateway.batches.list()) console.log(id, status)",
-    'for batch in gateway.batches.list():\n    print(batch["id"], batch["status"])',
-  ],
-  cancelBatch: ['const batch = await gateway.batches.cancel("ID")', 'batch = gateway.batches.cancel("ID")'],
-  getWebhook: ["const { url } = await gateway.webhook.retrieve()", "webhook = gateway.webhook.retrieve()"],
-  setWebhook: ['await gateway.webhook.set("https://shop.example/hook")', 'gateway.webhook.set("https://shop.example/hook")'],
-  testWebhook: ["const test = await gateway.webhook.test()", "test = gateway.webhook.test()"],
-  getWebhookSecret: ["const { secret } = await gateway.webhook.secret()", "secret = gateway.webhook.secret()"],
-  rotateWebhookSecret: ["const { secret } = await gateway.webhook.rotateSecret()", "secret = gateway.webhook.rotate_secret()"],
-  listEvents: [
-    "for await (const { type, task } of gateway.webhook.events()) console.log(type, task)",
-    'for event in gateway.webhook.events():\n    print(event["type"], event["task"])',
-  ],
-  listDestinations: ["const destinations = await gateway.destinations.list()", "destinations = gateway.destinations.list()"],
-  getDestination: ['const destination = await gateway.destinations.retrieve("ID")', 'destination = gateway.destinations.retrieve("ID")'],
-  deleteDestination: ['await gateway.destinations.delete("ID")', 'gateway.destinations.delete("ID")'],
-  testDestination: ['const test = await gateway.destinations.test("ID")', 'test = gateway.destinations.test("ID")'],
+  listBatches: each("batch", "batches.list()", "id", "status"),
+  cancelBatch: one("batch", 'batches.cancel("ID")'),
+  getWebhook: one("webhook", "webhook.retrieve()", "url"),
+  setWebhook: none('webhook.set("https://shop.example/hook")'),
+  testWebhook: one("test", "webhook.test()"),
+  getWebhookSecret: one("secret", "webhook.secret()", "secret"),
+  rotateWebhookSecret: one("secret", "webhook.rotateSecret()", "secret"),
+  listEvents: each("event", "webhook.events()", "type", "task"),
+  listDestinations: one("destinations", "destinations.list()"),
+  getDestination: one("destination", 'destinations.retrieve("ID")'),
+  deleteDestination: none('destinations.delete("ID")'),
+  testDestination: one("test", 'destinations.test("ID")'),
 };
 
 /** The samples of an operation; `ids` are the examples of its path's parameters, `body` is that of its body. */

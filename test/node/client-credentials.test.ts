@@ -3,15 +3,10 @@
 import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { clientCredentials } from "../../scripts/support/client-credentials.ts";
 import { signed } from "../media/signed.ts";
 import { jpeg, png } from "../media/images.ts";
 
 const text = readFileSync(new URL("../../src/console/client/credentials.js", import.meta.url), "utf8");
-
-test("credentials.js is what `npm run generate` would write", async () => {
-  expect(text === (await clientCredentials()), "run `npm run generate`").toBe(true);
-});
 
 test("as a script it finds manifests", () => {
   const page = { String, DataView, Uint8Array, Number, Set, Math } as {

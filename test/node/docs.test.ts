@@ -1,4 +1,4 @@
-/** The index of the documentation matches its Markdown, and its media files stay small. */
+/** The pages of the documentation, what their search finds, and the size of their media files. */
 
 import { readFileSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
@@ -10,12 +10,6 @@ import { taskData } from "../../src/api/schema/tasks.ts";
 import { errorTable } from "../../src/base/errors.ts";
 
 const site = new URL("../../src/console/site/", import.meta.url);
-
-test("docs-index.txt is what `npm run generate` would write", async () => {
-  const index = readFileSync(new URL("../search/docs-index.txt", site), "utf8");
-  // A difference would be a line of 300 KB.
-  expect(index === (await docsSearch(await renderDocs())), "run `npm run generate`").toBe(true);
-});
 
 test("the search index has the words of pages as they are read, and no code", async () => {
   const { storedFields } = JSON.parse(await docsSearch(await renderDocs())) as { storedFields: Record<string, { text: string }> };

@@ -1,15 +1,10 @@
-/** The generated text file of translations matches the message files, and the translations follow the rules of their languages. */
+/** The translations follow the rules of their languages. */
 
 import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { translations } from "../../scripts/support/messages.ts";
 import { languages } from "../../src/messages/language.ts";
 
 const source = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), "utf8");
-
-test("translations.txt is what `npm run generate` would write", () => {
-  expect(source("messages/translations.txt")).toBe(translations());
-});
 
 const files = [
   ...languages.filter((language) => language !== "en").map((language) => `messages/${language}.ts`),

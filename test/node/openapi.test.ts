@@ -1,11 +1,10 @@
-/** The API description is current and valid OpenAPI 3.1, and every example in it matches its schema. */
+/** The API description is valid OpenAPI 3.1, and every example in it matches its schema. */
 
 import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
-import { descriptionText } from "../../scripts/openapi/document.ts";
 import { closed } from "../support/closed-schemas.ts";
 import { errorTable } from "../../src/base/errors.ts";
 
@@ -70,10 +69,6 @@ const isValid = (schema: object, value: unknown) => {
   const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components')) as object;
   return ajv.validate(absolute, value) ? [] : ajv.errors;
 };
-
-test("openapi.json is what `npm run generate` would write", async () => {
-  expect(text === (await descriptionText()), "run `npm run generate`").toBe(true);
-});
 
 test("openapi.json is OpenAPI 3.1", async () => {
   const validator = new Validator();
