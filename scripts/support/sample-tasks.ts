@@ -38,7 +38,7 @@ export async function makeSamples(account: Account): Promise<void> {
 
 /** Submits images of several shapes, the last with four of them, and waits until all are final. */
 export async function makeGallery(account: Account): Promise<void> {
-  const wishes = [
+  const prompts = [
     ["Dunes after rain", "1:1"],
     ["A slow river in autumn", "16:9"],
     ["Lanterns over a market", "1:1"],
@@ -47,6 +47,6 @@ export async function makeGallery(account: Account): Promise<void> {
     ["A quiet harbour at night", "1:1"],
     ["Pine hills in fog", "1:1"],
   ];
-  await Promise.all(wishes.map(([prompt, size]) => make(account, images, { model: "imgA-4", prompt, size })));
+  await Promise.all(prompts.map(([prompt, size]) => make(account, images, { model: "imgA-4", prompt, size })));
   await make(account, images, { model: "imgA-4", prompt: "A lighthouse at dawn, thick brush strokes", size: "16:9", n: 4 });
 }

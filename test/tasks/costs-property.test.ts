@@ -7,7 +7,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { openStub } from "../support/faults.ts";
 import { call, deliver, holdTime, newAccount, pass, script, unique, wakeWallet } from "../support/gateway.ts";
-import { randomNumbers } from "../support/random.ts";
+import { Random } from "../../scripts/support/random.ts";
 import type { Script } from "../support/script.ts";
 
 holdTime();
@@ -19,8 +19,8 @@ beforeEach(() => {
 const cases = 64;
 
 /** A random upstream: what it answers to starts, polls and cancellations. */
-function chaos(random: () => number, match: string, model: string): Script {
-  const pick = <T>(...values: T[]): T => values[Math.floor(random() * values.length)]!;
+function chaos(random: Random, match: string, model: string): Script {
+  const pick = <T>(...values: T[]): T => random.pick(values);
   const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
   const failures = pick<NonNullable<Script["polls"]>>([], [], [{ failed: pick("provider_error", "content_policy_violation") }]);
   return {
@@ -34,7 +34,7 @@ function chaos(random: () => number, match: string, model: string): Script {
       ...times(pick(0, 0, 9), { progress: 50 }),
       ...failures,
     ],
-    cancels: random() < 0.5 ? times(60, 409) : [],
+    cancels: random.chance(0.5) ? times(60, 409) : [],
   };
 }
 
@@ -60,30 +60,30 @@ async function readBill(match: string, routes: BilledRoute[], seconds: number): 
 }
 
 test.each(Array.from({ length: cases }, (_, seed) => seed))("seed %i", async (seed) => {
-  const random = randomNumbers(seed * 7 + 1);
+  const random = new Random(seed * 7 + 1);
   const account = await newAccount();
   const prompt = unique();
-  const isVideo = random() < 0.4;
+  const isVideo = random.chance(0.4);
   const [path, sold] = isVideo ? ["/v1/videos/generations", "vidC-1-0-pro-fast"] : ["/v1/images/generations", "imgA-4"];
   const seconds = isVideo ? 4 : 0;
   const routes = ["first", "second", "third"].map((model, at) => ({
     provider: "sandbox",
     model,
     cost: { [isVideo ? "second" : "image"]: 0.01 * 4 ** at },
-    bills_failures: random() < 0.5,
+    bills_failures: random.chance(0.5),
   }));
   for (const { model } of routes) await script(chaos(random, prompt, model));
-  const size = isVideo ? { duration: seconds } : { n: 1 + Math.floor(random() * 3) };
-  const body = { model: sold, prompt, ...size, ...(random() < 0.3 && { store: false }) };
+  const size = isVideo ? { duration: seconds } : { n: random.int(1, 3) };
+  const body = { model: sold, prompt, ...size, ...(random.chance(0.3) && { store: false }) };
   const created = await call(path, { key: account.key, body, vars: { ROUTES: { [sold]: routes } } });
   const id = created.body.id as string;
-  const vars = { HEDGE: ["off", "failed", "slow"][Math.floor(random() * 3)]!, CANCEL_CHARGE: random() < 0.5 ? "none" : "full" };
+  const vars = { HEDGE: random.pick(["off", "failed", "slow"]), CANCEL_CHARGE: random.chance(0.5) ? "none" : "full" };
   await runInDurableObject(openStub(id), (object) => {
     const configured = object as unknown as { env: Env };
     configured.env = { ...configured.env, ...vars };
   });
-  const deletes = random() < 0.3;
-  const cancelsAt = random() < 0.3 ? Math.floor(random() * 12) : Infinity;
+  const deletes = random.chance(0.3);
+  const cancelsAt = random.chance(0.3) ? random.int(0, 11) : Infinity;
   const record = () => runInDurableObject(openStub(id), (_, ctx) => ctx.storage.kv.get<Task>("task")!);
   const isDone = async () => {
     const task = await record();
@@ -94,7 +94,7 @@ test.each(Array.from({ length: cases }, (_, seed) => seed))("seed %i", async (se
     await deliver(id);
     if (deletes) await call(`/v1/tasks/${id}`, { method: "DELETE", key: account.key });
     if ((await isDone()) && ++rounds > 2) break;
-    await pass(id, 1 + Math.floor(random() * 12));
+    await pass(id, random.int(1, 12));
   }
   expect(await isDone()).toBe(true);
   await wakeWallet(account);

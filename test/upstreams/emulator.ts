@@ -44,6 +44,8 @@ export interface End {
   upstream: string;
   prompt: string;
   end: "made" | "failed" | "cancelled";
+  /** How long stopped work had run, where the maker bills that. */
+  seconds?: number;
 }
 
 const ends = new Map<string, End>();

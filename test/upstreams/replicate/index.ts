@@ -161,6 +161,7 @@ function end(prediction: Prediction, outcome: Partial<Prediction>): Prediction {
     upstream: "replicate",
     prompt: readPrompt(input),
     end: status === "succeeded" ? "made" : status === "failed" ? "failed" : "cancelled",
+    ...(metrics.predict_time !== undefined && { seconds: metrics.predict_time }),
   });
   return prediction;
 }
