@@ -38,12 +38,14 @@ const unknownValue = (name: string) =>
   /(?:URL|WEBHOOK)$/.test(name) ? "https://set.example" : name.startsWith("RECEIPT_SIGNING_KEY") ? "" : "whsec_AAAA";
 
 /**
- * The messages of the readers of a Worker's module that throw, and those that one of them returns as a list. Without types, which need those of
- * the Workers' runtime; imported late, because the gateway's code takes a second.
+ * The messages of the readers of a Worker's module that throw, and those that one of them returns as a list; without names, of every function
+ * there that needs the variables alone. Without types, which need those of the Workers' runtime; imported late, because the gateway's code
+ * takes a second.
  */
-async function findWrong(file: string, names: string[], env: Values): Promise<string[]> {
+async function findWrong(file: string, env: Values, names?: string[]): Promise<string[]> {
   const found = (await import(new URL(`../../src/${file}`, import.meta.url).href)) as Record<string, (env: Values) => unknown>;
-  const messages = names.map(async (name) => {
+  const readers = names ?? Object.keys(found).filter((name) => found[name]?.length === 1);
+  const messages = readers.map(async (name) => {
     const read = found[name];
     if (!read) throw new Error(`${file} has no ${name}`);
     if (name.startsWith("wrong")) return read(env) as string[];
@@ -57,28 +59,26 @@ async function findWrong(file: string, names: string[], env: Values): Promise<st
   return (await Promise.all(messages)).flat();
 }
 
-const ofConsole = "signup signupQuota isSignOnOnly singleSignOn groupTable balanceUnit repositoryUrl consoleUrl assetBaseUrl".split(" ");
-
 /** For each Worker with variables: a message for each wrong one. */
 const rules: Record<string, (env: Values) => Promise<string[]>> = {
   gateway: async (env) => [
-    ...(await findWrong("api/request/variable-checks.ts", ["wrongVariables"], env)),
-    ...(await findWrong("signing/receipts.ts", ["publicKeys"], env)),
+    ...(await findWrong("api/request/variable-checks.ts", env, ["wrongVariables"])),
+    ...(await findWrong("signing/receipts.ts", env, ["publicKeys"])),
   ],
   // Which models the operator's catalogue will have is not known here.
-  openai: (env) => findWrong("facades/openai/aliases.ts", ["aliasNames"], { ...env, MODELS: { includes: () => true } }),
-  operations: (env) => findWrong("operations/settings.ts", ["wrongSettings"], env),
+  openai: (env) => findWrong("facades/openai/aliases.ts", { ...env, MODELS: { includes: () => true } }, ["aliasNames"]),
+  operations: (env) => findWrong("operations/settings.ts", env, ["wrongSettings"]),
   console: async (env) => [
     ...["GITHUB", "GOOGLE"].flatMap((login) => findHalf(login, env)),
-    ...(await findWrong("console/settings.ts", ofConsole, env)),
+    ...(await findWrong("console/settings.ts", env)),
   ],
   // Without the second one, a payment would be credited a day later.
   payments: async (env) => [
     ...["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"]
       .filter((name) => !env[name])
       .map((name) => `--with payments needs the secret ${name}`),
-    ...(await findWrong("payments/units.ts", ["readTariff", "takesPayments", "makesInvoices"], env)),
-    ...(await findWrong("payments/stripe.ts", ["openStripe"], env)),
+    ...(await findWrong("payments/units.ts", env, ["readTariff", "takesPayments", "makesInvoices"])),
+    ...(await findWrong("payments/stripe.ts", env, ["openStripe"])),
   ],
 };
 

@@ -118,6 +118,11 @@ const cases: Record<string, Case> = {
   },
   "nothing to serve": { args: ["--without", "sandbox"], reason: "nothing would serve a request", remedy: "--with ai" },
   "e-mail without a sender": { args: ["--with", "email"], reason: "--with email has no sender.", remedy: "--mail-from" },
+  "a sender that is no address": {
+    args: ["--with", "email", "--secrets", "sender.env"],
+    reason: "The variable MAIL_FROM must be an e-mail address",
+    remedy: "docs/configuration.md",
+  },
   "no address": { settings: { email: undefined }, reason: "The first account needs an e-mail address", remedy: "--email you@example.com" },
   "no terminal": { reason: "There is no terminal to ask on.", remedy: "npm run deploy -- --yes" },
   "no such secrets file": { args: ["--secrets", "missing.env"], reason: "missing.env", remedy: "NAME=value" },
@@ -234,6 +239,7 @@ beforeAll(async () => {
     "MAX_OPEN_TASKS=many\nSIGNUP=everyone\nLEDGER_DAYS=8\nRECEIPT_SIGNING_KEY=an-ed25519-key-as-I-remember-it\nALIASES=sora-1\nALERT_WEBHOOK=pager.example\nALERT_SIGNING_SECRET=whsec_no-base64\n";
   await writeFile(join(cloud.checkout, "values.env"), wrong);
   await writeFile(join(cloud.checkout, "tokens.env"), "BALANCE_UNIT=TOKENS\n");
+  await writeFile(join(cloud.checkout, "sender.env"), "MAIL_FROM=Gateway <mail@shop.example>\n");
   await writeFile(join(cloud.checkout, "stripe.env"), "STRIPE_BASE_URL=stripe.example\n");
   await writeFile(join(cloud.checkout, "routes.env"), "ROUTES=[]\n");
 });
