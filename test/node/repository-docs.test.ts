@@ -3,6 +3,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { generated } from "../../scripts/support/generated.ts";
 import { root } from "../../scripts/support/wrangler.ts";
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
@@ -64,7 +65,7 @@ test("every program of a command that a page names exists, and CONTRIBUTING.md l
   const known: Record<string, string[]> = {
     bench: programs("bench/main.ts"),
     tools: programs("scripts/tools.ts"),
-    generate: programs("scripts/generate.ts"),
+    generate: [...programs("scripts/generate.ts"), ...Object.keys(generated)],
   };
   const named = (text: string) =>
     [...text.matchAll(/\bnpm run (bench|tools|generate) -- ([a-z][\w-]*)/g)].map(([, command = "", name = ""]) => [command, name] as const);
