@@ -21,7 +21,7 @@ export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>
     return { socket: opened, closed: once(opened, "close").then(() => undefined) };
   };
   let { socket, closed } = await open();
-  let most = 0;
+  let maxBytes = 0;
   const over = new AbortController();
   const watch = async () => {
     for (let id = 1; !over.signal.aborted; id++, await sleep(stepMs)) {
@@ -33,12 +33,12 @@ export async function heapDuring<T>(inspectorUrl: string, work: () => Promise<T>
       if (message === undefined) continue;
       const { result } = JSON.parse((message as { data: string }).data) as { result?: HeapUsage };
       // Events of the inspector arrive between its answers.
-      if (result) most = Math.max(most, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
+      if (result) maxBytes = Math.max(maxBytes, result.usedSize + result.embedderHeapUsedSize + result.backingStorageSize);
     }
   };
   const watched = watch();
   const result = await work().finally(() => over.abort());
   await watched;
   socket.close();
-  return { result, maxMiB: Math.round(most / MiB) };
+  return { result, maxMiB: Math.round(maxBytes / MiB) };
 }

@@ -135,16 +135,16 @@ export async function databaseId({ api, id }: Account, name: string): Promise<st
   return found.find((database) => database.name === name)?.uuid;
 }
 
-const folderOf = (prefix: string) => prefix.replaceAll("/", "");
+const toFolder = (prefix: string) => prefix.replaceAll("/", "");
 
 /** True for a rule of ours, with the days of any release. */
 const isOurs = (binding: string, { id }: Rule): boolean =>
-  Object.keys(expiringPrefixes[binding] ?? {}).some((prefix) => new RegExp(`^(one-day|\\d+-days)-${folderOf(prefix)}$`).test(id));
+  Object.keys(expiringPrefixes[binding] ?? {}).some((prefix) => new RegExp(`^(one-day|\\d+-days)-${toFolder(prefix)}$`).test(id));
 
 /** The rules that a bucket should have: ours in addition to existing rules of the operator. */
 function wantedRules(binding: string, present: Rule[]): Rule[] {
   const ours = Object.entries(expiringPrefixes[binding] ?? {}).map(([prefix, days]) => ({
-    id: `${days === 1 ? "one-day" : `${days}-days`}-${folderOf(prefix)}`,
+    id: `${days === 1 ? "one-day" : `${days}-days`}-${toFolder(prefix)}`,
     enabled: true,
     conditions: { prefix },
     deleteObjectsTransition: { condition: { type: "Age", maxAge: days * day } },

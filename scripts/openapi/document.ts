@@ -111,12 +111,12 @@ function describeOperation(method: string, path: string, operation: Operation, s
     ...(body && { requestBody: describeBody(body) }),
     ...(upload && { requestBody: uploadBody }),
     responses,
-    ...samplesOf(method, path, operation),
+    ...describeSamples(method, path, operation),
   };
 }
 
 /** `x-codeSamples`, with the examples of the path's parameters and of the body. */
-function samplesOf(method: string, path: string, operation: Operation): object {
+function describeSamples(method: string, path: string, operation: Operation): object {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const ids = Object.fromEntries(names.map((name) => [name, String(pathParameters[name]?.example)]));
   const { body } = operation;

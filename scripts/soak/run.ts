@@ -57,7 +57,7 @@ export async function soak(gateway: CrashingGateway, options: SoakOptions): Prom
   const watching = watch(history, queries, gateway, AbortSignal.any([watchEnd.signal, signal]));
   try {
     let additions = 1;
-    await crashes(gateway, options, async () => admin.changeAccount(tightOf(accounts).id, { quota: tightQuota * ++additions }));
+    await crashes(gateway, options, async () => admin.changeAccount(findTight(accounts).id, { quota: tightQuota * ++additions }));
   } finally {
     loadEnd.abort();
     watchEnd.abort();
@@ -104,7 +104,7 @@ async function createAccounts(admin: AdminClient): Promise<Account[]> {
 }
 
 /** Its quota is raised after each crash, so that its clients reach it again and again. */
-const tightOf = (accounts: Account[]) => accounts.find(({ name }) => name === "tight")!;
+const findTight = (accounts: Account[]) => accounts.find(({ name }) => name === "tight")!;
 
 /** Kills and restarts the gateway until the time is over; it is running at the end. */
 async function crashes(

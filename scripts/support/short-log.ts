@@ -6,8 +6,8 @@ import { parseJson } from "./faults.ts";
 type Line = Record<string, string | number | boolean | undefined>;
 
 const shownId = 16;
-const timeOf = (at: Date) => at.toTimeString().slice(0, 8);
-const colourOf = (status: number) => (status < 400 ? "green" : status < 500 ? "yellow" : "red");
+const toTime = (at: Date) => at.toTimeString().slice(0, 8);
+const chooseColour = (status: number) => (status < 400 ? "green" : status < 500 ? "yellow" : "red");
 const calm = new Set(["ok", "accepted", "completed", "running", "delivered"]);
 
 /** What is left of an id that can be searched for in the console. */
@@ -24,8 +24,8 @@ export function shortLine(text: string, at = new Date()): string | undefined {
   const line = json === undefined ? undefined : (parseJson(json) as Line | undefined);
   if (!line) return plain === "" ? undefined : ownLine(text);
   const { unit, path, status, outcome, step, model, provider, task, ms, charged, error } = line;
-  const words: (string | undefined)[] = [styleText("gray", timeOf(at))];
-  if (path !== undefined) words.push(String(path), styleText(colourOf(Number(status)), String(status)));
+  const words: (string | undefined)[] = [styleText("gray", toTime(at))];
+  if (path !== undefined) words.push(String(path), styleText(chooseColour(Number(status)), String(status)));
   else words.push(styleText("cyan", String(step ?? unit)), provider?.toString());
   if (outcome !== "ok") words.push(calm.has(String(outcome)) ? String(outcome) : styleText("yellow", String(outcome)));
   if (unit === "settle" && charged !== undefined) words.push(`charged ${Number(charged) / 1e6}`);

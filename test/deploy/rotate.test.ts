@@ -20,9 +20,9 @@ afterAll(() => cloud.stop());
 
 const fetchGateway = (path: string, init: RequestInit = {}) =>
   cloud.runtime.fetch("gateway", new Request(path.startsWith("https://") ? path : `${base}${path}`, init));
-const secretsOf = (worker: string) => cloud.account.workers.get(worker)!.secrets;
+const readSecrets = (worker: string) => cloud.account.workers.get(worker)!.secrets;
 const rotate = (name: string, variables: Record<string, string> = {}) => cloud.npm("deploy", ["--rotate", name, "--yes"], variables);
-const versionsOf = (worker: string, name: string) => [...secretsOf(worker).keys()].filter((one) => rotatedName.exec(one)?.[1] === name);
+const listVersions = (worker: string, name: string) => [...readSecrets(worker).keys()].filter((one) => rotatedName.exec(one)?.[1] === name);
 
 /** Makes an image, and returns its task and the URL of its file. */
 async function makeImage(): Promise<{ id: string; url: string }> {
@@ -42,11 +42,11 @@ async function makeImage(): Promise<{ id: string; url: string }> {
 test("URLs that were signed before a rotation work after it, and after an upgrade", async () => {
   const before = await makeImage();
   expect((await fetchGateway(before.url)).status).toBe(200);
-  const old = secretsOf("gateway").get("ASSET_SIGNING_SECRET");
+  const old = readSecrets("gateway").get("ASSET_SIGNING_SECRET");
   const { code, output } = await rotate("ASSET_SIGNING_SECRET");
   expect([code, output]).toEqual([0, expect.stringContaining("ASSET_SIGNING_SECRET is rotated.")]);
-  expect(versionsOf("gateway", "ASSET_SIGNING_SECRET")).toHaveLength(1);
-  expect(secretsOf("gateway").get("ASSET_SIGNING_SECRET")).toBe(old);
+  expect(listVersions("gateway", "ASSET_SIGNING_SECRET")).toHaveLength(1);
+  expect(readSecrets("gateway").get("ASSET_SIGNING_SECRET")).toBe(old);
   const after = await makeImage();
   for (const { url } of [before, after]) expect((await fetchGateway(url)).status).toBe(200);
   expect((await fetchGateway(after.url.replace(/signature=.{4}/, "signature=AAAA"))).status).toBe(403);
@@ -63,13 +63,13 @@ test("a rotation that breaks off continues with the same value", async () => {
   cloud.api.fault.current = (call) => (call.endsWith("secrets-bulk") ? "after" : undefined);
   const first = await rotate("RECEIPT_SIGNING_KEY");
   expect([first.code, first.output]).toEqual([1, expect.stringContaining("→ ")]);
-  const [name = ""] = versionsOf("gateway", "RECEIPT_SIGNING_KEY");
-  const value = secretsOf("gateway").get(name);
+  const [name = ""] = listVersions("gateway", "RECEIPT_SIGNING_KEY");
+  const value = readSecrets("gateway").get(name);
   cloud.api.fault.current = () => undefined;
   const second = await rotate("RECEIPT_SIGNING_KEY");
   expect([second.code, second.output]).toEqual([0, expect.stringContaining("is rotated")]);
-  expect(versionsOf("gateway", "RECEIPT_SIGNING_KEY")).toEqual([name]);
-  expect(secretsOf("gateway").get(name)).toBe(value);
+  expect(listVersions("gateway", "RECEIPT_SIGNING_KEY")).toEqual([name]);
+  expect(readSecrets("gateway").get(name)).toBe(value);
   expect(existsSync(join(cloud.checkout, ".deploy/gateway/rotation-RECEIPT_SIGNING_KEY.json"))).toBe(false);
   // The old key stays among the published ones, after the new one.
   const { keys } = (await (await fetchGateway("/.well-known/jwks.json")).json()) as { keys: { kid: string }[] };
@@ -77,24 +77,24 @@ test("a rotation that breaks off continues with the same value", async () => {
 }, 300_000);
 
 test("the operator's token, the sessions' secret, and no value in a log", async () => {
-  const old = secretsOf("gateway").get("ADMIN_TOKEN");
+  const old = readSecrets("gateway").get("ADMIN_TOKEN");
   expect((await rotate("ADMIN_TOKEN")).code).toBe(0);
-  const token = secretsOf("gateway").get("ADMIN_TOKEN")!;
+  const token = readSecrets("gateway").get("ADMIN_TOKEN")!;
   expect(token).not.toBe(old);
   expect((await readFile(join(cloud.checkout, ".deploy/gateway/admin-token"), "utf8")).trim()).toBe(token);
   const asAdmin = async (value = "") => (await fetchGateway("/admin/accounts", { headers: { authorization: `Bearer ${value}` } })).status;
   expect([await asAdmin(token), await asAdmin(old)]).toEqual([200, 401]);
-  const session = secretsOf("gateway-console").get("AUTH_SECRET");
+  const session = readSecrets("gateway-console").get("AUTH_SECRET");
   expect((await rotate("AUTH_SECRET")).code).toBe(0);
-  expect(secretsOf("gateway-console").get("AUTH_SECRET")).not.toBe(session);
+  expect(readSecrets("gateway-console").get("AUTH_SECRET")).not.toBe(session);
   const logs = await cloud.logs();
-  for (const worker of ["gateway", "gateway-console"]) for (const value of secretsOf(worker).values()) expect(logs).not.toContain(value);
+  for (const worker of ["gateway", "gateway-console"]) for (const value of readSecrets(worker).values()) expect(logs).not.toContain(value);
   const unknown = cloud.api.calls.filter((call) => call.startsWith("!!"));
   expect(unknown).toEqual([]);
 }, 300_000);
 
 test("without a terminal a secret of which only one is accepted is set by a deployment", async () => {
-  secretsOf("gateway-console").set("GITHUB_CLIENT_SECRET", "present");
+  readSecrets("gateway-console").set("GITHUB_CLIENT_SECRET", "present");
   const { code, output } = await rotate("GITHUB_CLIENT_SECRET");
   expect([code, output]).toEqual([1, expect.stringContaining("→ Set GITHUB_CLIENT_SECRET in the environment, and run npm run deploy.")]);
 });

@@ -26,7 +26,7 @@ const note =
   'MARKS is sign, and C2PA_CERTIFICATES and C2PA_PRIVATE_KEY are not set: files without a manifest are stored unsigned, answers say "none"';
 const askedChain = "File with the certificate chain";
 const askedKey = "File with its private key: ";
-const secretsOf = (name: string) => Object.fromEntries(cloud.account.workers.get(name)?.secrets ?? []);
+const readSecrets = (name: string) => Object.fromEntries(cloud.account.workers.get(name)?.secrets ?? []);
 
 /** No log and no output has a line of the keys. */
 async function expectHidden(output: string): Promise<void> {
@@ -35,7 +35,7 @@ async function expectHidden(output: string): Promise<void> {
 }
 
 /** Who signed an image that the deployed Workers make for this key. */
-async function credentialsOf(apiKey: string): Promise<string> {
+async function readCredentials(apiKey: string): Promise<string> {
   const made = await cloud.runtime.fetch(
     "gateway",
     new Request("https://gateway.acme.workers.dev/v1/images/generations?wait=60", {
@@ -85,11 +85,11 @@ test("a terminal asks for chain and key until they sign, or goes on without them
   expect([code, output]).toEqual([0, expect.stringContaining("gateway is up at https://gateway.acme.workers.dev")]);
   expect(output).toContain("no such file or directory, open 'missing.pem'");
   expect(output).toContain("C2PA_PRIVATE_KEY is not the key of the first certificate of C2PA_CERTIFICATES.");
-  expect(secretsOf("gateway-marks")).toEqual(chain);
+  expect(readSecrets("gateway-marks")).toEqual(chain);
   for (const name of cloud.account.workers.keys())
-    if (name !== "gateway-marks") expect(secretsOf(name)).not.toHaveProperty("C2PA_PRIVATE_KEY");
+    if (name !== "gateway-marks") expect(readSecrets(name)).not.toHaveProperty("C2PA_PRIVATE_KEY");
   await expectHidden(output);
-  expect(await credentialsOf(/^API_KEY=(sk-\w+)$/m.exec(output)?.[1] ?? "")).toBe("gateway");
+  expect(await readCredentials(/^API_KEY=(sk-\w+)$/m.exec(output)?.[1] ?? "")).toBe("gateway");
 });
 
 test("secrets that are set are not asked for again, and the environment replaces them", async () => {
@@ -98,7 +98,7 @@ test("secrets that are set are not asked for again, and the environment replaces
   expect(again.output).not.toContain(askedChain);
   const renewed = await cloud.npm("deploy", ["--yes"], other);
   expect([renewed.code, renewed.output]).toEqual([0, expect.not.stringContaining("MARKS is sign")]);
-  expect(secretsOf("gateway-marks")).toEqual(other);
+  expect(readSecrets("gateway-marks")).toEqual(other);
   await expectHidden(renewed.output);
 });
 

@@ -12,7 +12,7 @@ const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
 const read = (name: string) => readFileSync(new URL(name, folder), "utf8");
 
 /** The schema that these statements make, without white space and comments. */
-const schemaOf = (statements: string[]) => {
+const readSchema = (statements: string[]) => {
   const db = new DatabaseSync(":memory:");
   for (const statement of statements) db.exec(statement);
   const rows = db.prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").all();
@@ -62,7 +62,7 @@ test("each migration is cut by D1's import into its statements, and makes the sa
       "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND tbl_name NOT IN ('d1_migrations', 'sqlite_sequence') ORDER BY name",
     )
     .all();
-  expect(imported.map(({ name, sql }) => [name, String(sql).replaceAll(/\s+/g, "")])).toEqual(schemaOf(files.map(read)));
+  expect(imported.map(({ name, sql }) => [name, String(sql).replaceAll(/\s+/g, "")])).toEqual(readSchema(files.map(read)));
   expect(await database.applied()).toEqual(files);
 });
 

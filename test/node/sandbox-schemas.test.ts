@@ -10,7 +10,7 @@ import { type Json, jsonSchema, Unmakeable } from "../../src/sandbox/json/schema
 
 const ajv = formats.default(new Ajv2020({ strict: false, ownProperties: true }));
 
-const valueOf = (schema: unknown): Json => makeValue(jsonSchema.parse(schema));
+const make = (schema: unknown): Json => makeValue(jsonSchema.parse(schema));
 
 /** The violations that ajv finds in a value. */
 function readFaults(schema: AnySchema, value: Json): string {
@@ -113,9 +113,9 @@ test("a value is made for each schema, and ajv accepts it", () => {
   fc.assert(
     fc.property(satisfiable, (part) => {
       const schema = { $defs: defs, type: "object", properties: { part }, required: ["part"], additionalProperties: false };
-      const value = valueOf(schema);
+      const value = make(schema);
       expect(readFaults(schema, value)).toBe("");
-      expect(valueOf(schema)).toEqual(value);
+      expect(make(schema)).toEqual(value);
     }),
     { numRuns: 400 },
   );
@@ -173,7 +173,7 @@ test("contradicting keywords give either no value or one that ajv accepts", () =
       const schema = { $defs: defs, ...(typeof part === "boolean" ? { allOf: [part] } : (part as object)) };
       let value: Json;
       try {
-        value = valueOf(schema);
+        value = make(schema);
       } catch (error) {
         expect(error).toBeInstanceOf(Unmakeable);
         return;
@@ -228,19 +228,19 @@ test.each([
   ["lookaround", { type: "string", pattern: "^(?=.*x)" }, "lookaround"],
   ["no expression", { type: "string", pattern: "(" }, "not a regular expression"],
 ])("%s is refused with the reason", (_, schema, reason) => {
-  expect(() => valueOf(schema)).toThrow(Unmakeable);
-  expect(() => valueOf(schema)).toThrow(reason);
+  expect(() => make(schema)).toThrow(Unmakeable);
+  expect(() => make(schema)).toThrow(reason);
 });
 
 test("values are simple: properties contain their own names, recursion ends early, examples are used first", () => {
-  expect(valueOf({ type: "object", properties: { city: { type: "string" }, days: { type: "integer", minimum: 3 } } })).toEqual({
+  expect(make({ type: "object", properties: { city: { type: "string" }, days: { type: "integer", minimum: 3 } } })).toEqual({
     city: "city",
     days: 3,
   });
-  expect(valueOf({ $ref: "#/$defs/tree", $defs: defs })).toEqual({
+  expect(make({ $ref: "#/$defs/tree", $defs: defs })).toEqual({
     name: "name",
     children: [{ name: "name", children: [] }],
   });
-  expect(valueOf({ type: "string", examples: ["Oslo"], default: "Bergen" })).toBe("Oslo");
-  expect(valueOf({ type: ["null", "string"] })).toBe("sandbox");
+  expect(make({ type: "string", examples: ["Oslo"], default: "Bergen" })).toBe("Oslo");
+  expect(make({ type: ["null", "string"] })).toBe("sandbox");
 });

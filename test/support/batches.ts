@@ -31,12 +31,12 @@ export async function begin(account: Account, body: object): Promise<string> {
   return answer.body.id as string;
 }
 
-export const stubOf = (id: string) => env.BATCHES.get(toBatchObjectId(env.BATCHES, id)!);
-export const wake = (id: string) => runDurableObjectAlarm(stubOf(id));
+export const openBatch = (id: string) => env.BATCHES.get(toBatchObjectId(env.BATCHES, id)!);
+export const wake = (id: string) => runDurableObjectAlarm(openBatch(id));
 /** When the alarm of the batch's object is due. */
-const alarmAt = (id: string) => runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+const alarmAt = (id: string) => runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm());
 /** The object loses its memory; stored data remains. */
-export const forget = (id: string) => evictDurableObject(stubOf(id)).catch(() => undefined); // it was not in memory
+export const forget = (id: string) => evictDurableObject(openBatch(id)).catch(() => undefined); // it was not in memory
 export const show = async (account: Account, id: string) => (await call(`/v1/batches/${id}`, { key: account.key })).body;
 
 export async function readResults(account: Account, id: string): Promise<Result[]> {

@@ -12,7 +12,7 @@ import { type Batch, BatchStore } from "../../../src/api/batches/state.ts";
 import { WalletObject } from "../../../src/wallet/object.ts";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
-import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
+import { begin, forget, images, line, lines, openTasks, price, readResults, run, show, openBatch, wake } from "../../support/batches.ts";
 import { bindings, crash, failOnce, failWalletOnce } from "../../support/faults.ts";
 import { sha256Hex, toObjectId } from "../../../src/base/ids.ts";
 import { canonicalJson } from "../../../src/media/canonical-json.ts";
@@ -198,7 +198,7 @@ test("a batch counts the deliveries of its lines, also one that is repeated and 
   const shown = await show(account, id);
   expect(shown).toMatchObject({ status: "completed", deliveries: { pending: 0, delivered: 2, failed: 0 } });
   // They are counted once: a batch may have fifty thousand.
-  await runInDurableObject(stubOf(id), (_, { storage }) => storage.sql.exec("DELETE FROM delivery"));
+  await runInDurableObject(openBatch(id), (_, { storage }) => storage.sql.exec("DELETE FROM delivery"));
   await forget(id);
   expect(await show(account, id)).toEqual(shown);
   expect([...at[origin]!.objects.keys()].sort()).toEqual(tasks.map((task) => `${task}/1.png`).sort());
@@ -296,7 +296,7 @@ test("deliveries of an account are repeated within its limit of submissions, and
   const asked = vi.spyOn(TaskObject.prototype, "repeatDelivery");
   let left = 2;
   const limit = async ({ key }: RateLimitOptions) => ({ success: key === `${account.id} deliveries` && left-- > 0 });
-  await runInDurableObject(stubOf(id), (object) => {
+  await runInDurableObject(openBatch(id), (object) => {
     Object.assign(object, { env: { ...env, RATE_LIMITS: "on", ACCOUNT_SUBMISSIONS: { limit } } });
   });
   await call(`/v1/batches/${id}/delivery`, { key: account.key, method: "POST" });
@@ -319,7 +319,8 @@ async function waitingForBalance() {
   vi.setSystemTime(Date.now() + 3 * 3_600_000);
   await wake(id);
   expect(await show(account, id)).toMatchObject({ waiting_for: "balance", counts: { completed: 3, running: 0, queued: 1 } });
-  const wakesAfter = async () => ((await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())) ?? Infinity) - Date.now();
+  const wakesAfter = async () =>
+    ((await runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm())) ?? Infinity) - Date.now();
   expect(await wakesAfter()).toBe(600_000);
   return { account, id, wakesAfter };
 }
@@ -329,10 +330,10 @@ test("while a batch waits for balance, it repeats deliveries every ten seconds, 
   vi.setSystemTime(Date.now() + 600_000);
   let left = 1;
   const limit = async ({ key }: RateLimitOptions) => ({ success: key === `${account.id} deliveries` && left-- > 0 });
-  await runInDurableObject(stubOf(id), (object) => {
+  await runInDurableObject(openBatch(id), (object) => {
     Object.assign(object, { env: { ...env, RATE_LIMITS: "on", ACCOUNT_SUBMISSIONS: { limit } } });
   });
-  await runInDurableObject(stubOf(id), (_, { storage }) => {
+  await runInDurableObject(openBatch(id), (_, { storage }) => {
     for (const n of [0, 1, 2]) new BatchStore(storage).putDelivery(n, "delivery_failed");
   });
   const asked = vi.spyOn(TaskObject.prototype, "repeatDelivery");
@@ -375,7 +376,7 @@ test("a receiver that requests the delivery while it is called about the batch's
   const asked = vi.spyOn(TaskObject.prototype, "repeatDelivery");
   await run(account, id);
   while (requested.length === 0) await wake(id);
-  const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+  const next = await runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm());
   expect(next! - Date.now()).toBeLessThanOrEqual(10_000);
   await wake(id);
   expect([requested, asked.mock.calls.length]).toEqual([[200], 1]);
@@ -388,7 +389,7 @@ test("a batch that waits for open tasks of its account asks less and less often"
   await wake(id);
   for (const until = Date.now() + 3_600_000; Date.now() < until;) {
     await wake(id);
-    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+    const next = await runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm());
     vi.setSystemTime(Math.max(Date.now(), next!));
   }
   expect(asked.mock.calls.length).toBeLessThan(120);
@@ -664,7 +665,7 @@ test("a batch that waits a day for balance asks for it less and less often", asy
   const began = Date.now();
   for (let turn = 0; turn < 220 && (await show(account, id)).status === "in_progress"; turn++) {
     await wake(id);
-    const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+    const next = await runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm());
     vi.setSystemTime(Math.max(Date.now(), next ?? 0));
     // Ten minutes after there is some balance the batch goes on.
     expect(Date.now() - began).toBeLessThanOrEqual(86_400_000 + 600_000);
@@ -777,7 +778,7 @@ test("a line costs at most two rows and one call of an object beyond its task", 
   const ofTasks = (["lineReport", "exists"] as const).map((method) => vi.spyOn(TaskObject.prototype, method));
   const calls = [vi.spyOn(BatchObject.prototype, "lineEnded"), ...ofTasks];
   const id = await begin(account, { requests: lines(96), concurrency: 24 });
-  const { storage, alarms } = await runInDurableObject(stubOf(id), (_, state) => ({
+  const { storage, alarms } = await runInDurableObject(openBatch(id), (_, state) => ({
     storage: state.storage,
     alarms: vi.spyOn(Object.getPrototypeOf(state.storage) as DurableObjectStorage, "setAlarm"),
   }));
@@ -802,7 +803,7 @@ test("an ended batch is shown and listed without a look at its lines, also once 
   }
   expect(reads).not.toHaveBeenCalled();
   // One that a previous release has ended.
-  await runInDurableObject(stubOf(ended.id), (_, { storage }) => {
+  await runInDurableObject(openBatch(ended.id), (_, { storage }) => {
     const { sums, ...batch } = storage.kv.get<Batch>("batch")!;
     expect(sums).toEqual({ completed: 2, failed: 1, charged: 2e6 * price });
     storage.kv.put("batch", batch);
@@ -856,7 +857,7 @@ test("a batch whose object crashes right after it was cancelled cancels its queu
   expect(await openTasks(account)).toHaveLength(2);
   failOnce(BatchRun.prototype as never, "cancelQueued");
   expect((await call(`/v1/batches/${id}/cancel`, { key: account.key, method: "POST" })).status).toBe(200);
-  await crash(stubOf(id));
+  await crash(openBatch(id));
   await wake(id);
   expect(await openTasks(account)).toEqual([]);
   expect(await run(account, id)).toMatchObject({ status: "cancelled", counts: { completed: 0, failed: 3 } });
@@ -890,7 +891,7 @@ test("a task that does not answer after a crash of the batch's object leaves no 
   await wake(id);
   failOnce(BatchObject.prototype as never, "lineEnded", false, 3);
   for (const task of await openTasks(account)) await finish(account, task);
-  await crash(stubOf(id));
+  await crash(openBatch(id));
   // oxlint-disable-next-line typescript/unbound-method -- called with its object below
   const original = TaskObject.prototype.lineReport;
   let asked = 0;
@@ -1013,7 +1014,7 @@ test("the receiver of a batch is called by the batch's own object, seven times a
   expect(queued.mock.calls.filter(([message]) => JSON.stringify(message).includes(id))).toEqual([]);
   vi.setSystemTime(Date.now() + 7 * 86_400_000);
   await wake(id);
-  expect(await stubOf(id).view(account.id)).toBeNull();
+  expect(await openBatch(id).view(account.id)).toBeNull();
 });
 
 test("a key that ends stops its batch, and an ended batch is removed after seven days", async () => {
@@ -1089,7 +1090,7 @@ test("an erased account's batches are removed, and begin nothing more", async ()
   await wake(id);
   await wake(id);
   await asAdmin(`/accounts/${account.id}`, { method: "DELETE" });
-  expect(await stubOf(id).view(account.id)).toBeNull();
+  expect(await openBatch(id).view(account.id)).toBeNull();
   expect((await env.ASSETS.list({ prefix: `batches/${id}/` })).objects).toEqual([]);
   expect(await wake(id)).toBe(false);
 });

@@ -7,7 +7,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BatchObject } from "../../../src/api/batches/object.ts";
 import { BatchStore } from "../../../src/api/batches/state.ts";
-import { begin, forget, line, openTasks, pass, price, readResults, show, stubOf, wake } from "../../support/batches.ts";
+import { begin, forget, line, openTasks, pass, price, readResults, show, openBatch, wake } from "../../support/batches.ts";
 import { crash, failOnce } from "../../support/faults.ts";
 import {
   type Account,
@@ -81,7 +81,7 @@ test("images wait for hours while their makers are busy, at no cost; other model
     for (const query of ["", "&reference=order", "&model=imgA-4", "&status=failed", "&reference=order&status=failed"])
       expect((await listed(account, query)).filter(([, status]) => status === "failed")).toEqual([]);
   }
-  await crash(stubOf(id));
+  await crash(openBatch(id));
   isBusy = false;
   await pass(account, id, 1);
   expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 8, failed: 0 } });
@@ -158,7 +158,7 @@ test("after a day of busy makers the rest of the model's images fail unasked, an
   await pass(account, id, 0.2);
   expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { failed: 0 } });
   for (const task of await openTasks(account)) await finish(account, task);
-  await runInDurableObject(stubOf(id), (_, { storage }) => {
+  await runInDurableObject(openBatch(id), (_, { storage }) => {
     const store = new BatchStore(storage);
     const [kind] = Object.keys(store.current.refused!);
     store.write({ ...store.current, refused: { [kind!]: Date.now() - 86_400_000 } });

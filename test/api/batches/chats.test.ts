@@ -7,7 +7,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { BatchStore } from "../../../src/api/batches/state.ts";
 import { WalletObject } from "../../../src/wallet/object.ts";
-import { begin, line, openTasks, pass, price as imagePrice, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
+import { begin, line, openTasks, pass, price as imagePrice, readResults, run, show, openBatch, wake } from "../../support/batches.ts";
 import { crash, failWalletOnce, stopAt } from "../../support/faults.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
 import {
@@ -173,7 +173,7 @@ test.each([
   void wake(id).catch(() => undefined);
   await reached();
   vi.restoreAllMocks();
-  await crash(stubOf(id));
+  await crash(openBatch(id));
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 3 } });
   await expectEach(account, id, 3);
 });
@@ -188,7 +188,7 @@ test("an answer whose line cannot be written is lost, asked for again, and charg
   });
   await wake(id);
   expect(lost).toHaveBeenCalled();
-  await crash(stubOf(id));
+  await crash(openBatch(id));
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { completed: 2 } });
   await expectEach(account, id, 2);
 });
@@ -206,7 +206,7 @@ test("answers that are longer than a row of the storage are asked for once, char
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "completed", counts: { completed: 2, failed: 1 } });
   expect(asked.toSorted()).toEqual(Object.keys(contents).toSorted());
-  const rows = await runInDurableObject(stubOf(id), (_, { storage }) =>
+  const rows = await runInDurableObject(openBatch(id), (_, { storage }) =>
     storage.sql.exec<{ most: number }>("SELECT max(length(CAST(result AS BLOB))) AS most FROM line").one(),
   );
   expect(rows.most).toBeLessThan(1_000_000);
@@ -266,7 +266,7 @@ test("chats fail, unasked and free, once the results of their batch have 2 GiB; 
 test("the size of a batch is that of what its object stores", async () => {
   const id = await begin(await newAccount(), { requests: chats(unique(), 1) });
   await wake(id);
-  const size = await runInDurableObject(stubOf(id), (_, { storage }) => new BatchStore(storage).size);
+  const size = await runInDurableObject(openBatch(id), (_, { storage }) => new BatchStore(storage).size);
   expect(size).toBeGreaterThan(4_000);
 });
 
@@ -314,7 +314,7 @@ test("a line whose id the wallet has closed gets another id", async () => {
   const account = await newAccount();
   const id = await begin(account, { requests: [line("image"), chat("chat", unique())] });
   await wake(id);
-  const assigned = await runInDurableObject(stubOf(id), (_, { storage }) =>
+  const assigned = await runInDurableObject(openBatch(id), (_, { storage }) =>
     new BatchStore(storage).page(0)!.assigned.map((one) => one![0]),
   );
   const { id: accountId, keyId } = account;
@@ -387,7 +387,7 @@ test("lines of one kind go ahead of those of another that have no room: images o
   for (const task of await openTasks(account)) await finish(account, task);
   await expect.poll(() => held.asked).toBe(6);
   // Also after a crash, which leaves each line once.
-  await crash(stubOf(id));
+  await crash(openBatch(id));
   held.answer();
   const ended = await run(account, id);
   expect(ended).toMatchObject({ status: "completed", counts: { completed: 45, failed: 0 } });
@@ -458,7 +458,7 @@ describe("a maker that asks to wait", () => {
     expect([reserved, cost.reserved, cost.charged]).toEqual([0, 0, expect.closeTo(used, 9)]);
     // First after the time that the maker asks for, then less and less often.
     expect(asked.filter(({ model }) => model === "textA-1").length).toBeLessThan(100);
-    await crash(stubOf(id));
+    await crash(openBatch(id));
     isBusy = false;
     await pass(account, id, 1);
     expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 17, failed: 0 } });
@@ -534,7 +534,7 @@ describe("a maker that asks to wait", () => {
     await wake(id);
     await pass(account, id, 23.8);
     expect(await show(account, id)).toMatchObject({ status: "in_progress", counts: { queued: 20 } });
-    await crash(stubOf(id));
+    await crash(openBatch(id));
     await pass(account, id, 1);
     expect(await show(account, id)).toMatchObject({ status: "completed", counts: { completed: 0, failed: 20 } });
     const results = await readResults(account, id);

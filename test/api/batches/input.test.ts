@@ -9,7 +9,7 @@ import { BatchObject } from "../../../src/api/batches/object.ts";
 import type { BatchStore, BatchTerms } from "../../../src/api/batches/state.ts";
 import { sweepBatches } from "../../../src/operations/sweep-batches.ts";
 import { Objects } from "../../../src/rpc/objects.ts";
-import { begin, forget, line, lines, price, readResults, run, show, stubOf, wake } from "../../support/batches.ts";
+import { begin, forget, line, lines, price, readResults, run, show, openBatch, wake } from "../../support/batches.ts";
 import { buckets, origin, setDestination } from "../../support/bucket.ts";
 import { bindings, failOnce, spyOn } from "../../support/faults.ts";
 import { type Account, call, holdTime, newAccount, shortenPauses } from "../../support/gateway.ts";
@@ -206,7 +206,7 @@ test("the input of failed lines is read in parts that a call between Workers can
   expect(await run(account, id)).toMatchObject({ status: "completed", counts: { failed: 17 } });
   let read = "";
   for (let from: number | undefined = 0; from !== undefined;) {
-    const part = await stubOf(id).failedInput(account.id, undefined, from);
+    const part = await openBatch(id).failedInput(account.id, undefined, from);
     read += part!.text;
     from = part!.next;
   }
@@ -230,7 +230,7 @@ test.each(["validating", "in_progress"])(
     for (const until = Date.now() + 600_000; Date.now() < until; wakes++) {
       await wake(id);
       await forget(id);
-      const next = await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm());
+      const next = await runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm());
       vi.setSystemTime(Math.max(Date.now() + 1, next ?? 0));
     }
     expect(await show(account, id)).toMatchObject({ status });
@@ -244,10 +244,10 @@ test("a batch whose alarm the platform has dropped goes on when it is looked at"
   const account = await newAccount();
   const id = await begin(account, { requests: lines(2) });
   for (const status of ["validating", "in_progress", "completed"]) {
-    await runInDurableObject(stubOf(id), (_, { storage }) => storage.deleteAlarm());
+    await runInDurableObject(openBatch(id), (_, { storage }) => storage.deleteAlarm());
     await forget(id);
     expect(await show(account, id)).toMatchObject({ status });
-    expect(await runInDurableObject(stubOf(id), (_, { storage }) => storage.getAlarm())).toBeLessThanOrEqual(Date.now());
+    expect(await runInDurableObject(openBatch(id), (_, { storage }) => storage.getAlarm())).toBeLessThanOrEqual(Date.now());
     await (status === "validating" ? wake(id) : run(account, id));
   }
 });
@@ -279,7 +279,7 @@ test("what a crash leaves of a batch that never began is removed after an hour",
   expect((await env.ASSETS.list({ prefix: `batches/${row}/` })).objects).toEqual([]);
   const { results } = await env.DB.prepare("SELECT id, begins_at FROM batch WHERE account_id = ?1").bind(account.id).run();
   expect(results).toEqual([{ id: kept, begins_at: null }]);
-  expect(await stubOf(kept).view(account.id)).not.toBeNull();
+  expect(await openBatch(kept).view(account.id)).not.toBeNull();
   await env.DB.prepare("DELETE FROM batch WHERE id = 'batch_silent'").run();
 });
 
