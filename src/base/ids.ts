@@ -1,5 +1,7 @@
 /** Identifiers and API keys: creating, encoding and recognising them. */
 
+import { fileDigest } from "./file-id.ts";
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /** A random identifier, `prefix` and 22 base62 characters (131 bits). */
@@ -68,14 +70,19 @@ export function toTokenObjectId(namespace: Issuer, token: string): DurableObject
   return /^st-[\w-]{71}$/.test(token) && token.endsWith(checksum(secret)) ? decodeId(namespace, secret.slice(0, 43)) : undefined;
 }
 
-/** CRC-32 (ISO 3309) in base62, as in GitHub's tokens: it detects typing errors and has no security value. */
-function checksum(text: string): string {
+/** CRC-32 (ISO 3309) of a text in ASCII. */
+function crc32(text: string): number {
   let crc = 0xffffffff;
   for (let at = 0; at < text.length; at++) {
     crc ^= text.charCodeAt(at);
     for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
   }
-  let rest = (crc ^ 0xffffffff) >>> 0;
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+/** CRC-32 in base62, as in GitHub's tokens: it detects typing errors and has no security value. */
+function checksum(text: string): string {
+  let rest = crc32(text);
   let out = "";
   for (let digit = 0; digit < checksumLength; digit++, rest = Math.floor(rest / 62)) out = base62[rest % 62] + out;
   return out;
@@ -105,8 +112,26 @@ export const toBatchObjectId = (namespace: Issuer, batchId: string): DurableObje
   batchId.startsWith("batch_") ? decodeId(namespace, batchId.slice("batch_".length)) : undefined;
 
 /**
- * A new id of a caller's file: `file_`, the 43 characters (base64url) of the SHA-256 of its bytes, and 12 random ones. With the digest in it, a
+ * A new id of a caller's file: `file_`, the 43 characters (base64url) of the SHA-256 of its bytes, and 12 of its place. With the digest in it, a
  * repeated request that names a file can be compared by content after the file has expired.
  */
-export const newFileId = (digest: string) =>
-  `file_${digest}${crypto.getRandomValues(new Uint8Array(9)).toBase64({ alphabet: "base64url" })}`;
+export const newFileId = (accountId: string, digest: string, createdAt: number) =>
+  toFileId(accountId, digest, createdAt, crypto.getRandomValues(new Uint8Array(3)));
+
+/** The place: the second of the file's creation in 4 bytes, 3 random ones, and 2 of a checksum, which has no security value. */
+function toFileId(accountId: string, digest: string, createdAt: number, random: Uint8Array): string {
+  const place = new Uint8Array(9);
+  new DataView(place.buffer).setUint32(0, createdAt / 1000);
+  place.set(random, 4);
+  new DataView(place.buffer).setUint16(7, crc32(`${accountId} ${digest} ${place.toHex()}`) & 0xffff);
+  return `file_${digest}${place.toBase64({ alphabet: "base64url" })}`;
+}
+
+/** When a file of the account was created, in milliseconds, also after its row was removed; undefined for an id that the account never got. */
+export function fileCreatedAt(accountId: string, id: string): number | undefined {
+  const digest = fileDigest(id);
+  if (digest === undefined) return undefined;
+  const place = Uint8Array.fromBase64(id.slice(48), { alphabet: "base64url" });
+  const createdAt = 1000 * new DataView(place.buffer).getUint32(0);
+  return toFileId(accountId, digest, createdAt, place.subarray(4, 7)) === id ? createdAt : undefined;
+}

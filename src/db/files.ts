@@ -1,5 +1,6 @@
 /** Files that callers uploaded, in D1: rows with an expiry, and the sum of what each account's files count. */
 
+import { fileCreatedAt } from "../base/ids.ts";
 import { isOwn, type Owner, toWallets } from "./callers.ts";
 import { execute, hasRow, queryRows } from "./query.ts";
 
@@ -89,14 +90,14 @@ export const filesWithIds = (db: D1Database, owner: Owner, ids: string[], now: n
 export const fileById = async (db: D1Database, owner: Owner, id: string, now: number): Promise<StoredFile | undefined> =>
   (await filesWithIds(db, owner, [id], now))[0];
 
-/** A page of the owner's files that have not expired, newest first, after the file `after`. */
+/** A page of the owner's files that have not expired, newest first, after the file `after`. The ids of the release before do not say when their files were created. */
 export const listFiles = (db: D1Database, owner: Owner, { limit, after }: { limit: number; after?: string | undefined }, now: number) =>
   queryRows<StoredFile>(
     db,
     `SELECT ${selected} FROM file WHERE account_id = ?1 AND expires_at > ?2 AND ${isOwn("?5")}
-      AND (?3 IS NULL OR (created_at, id) < (SELECT created_at, id FROM file WHERE account_id = ?1 AND id = ?3))
+      AND (?3 IS NULL OR (created_at, id) < (coalesce(?6, (SELECT created_at FROM file WHERE account_id = ?1 AND id = ?3)), ?3))
       ORDER BY created_at DESC, id DESC LIMIT ?4`,
-    [owner.accountId, now, after ?? null, limit, toWallets(owner)],
+    [owner.accountId, now, after ?? null, limit, toWallets(owner), (after !== undefined && fileCreatedAt(owner.accountId, after)) || null],
   );
 
 /** Makes a file expire now. False if the owner has no such file. */

@@ -18,7 +18,7 @@ export function toNewFile(
 ): StoredFile {
   const now = Date.now();
   const createdAt = now - (now % 1000);
-  return { ...file, id: newFileId(digest), bytes, createdAt, expiresAt: createdAt + keptMs };
+  return { ...file, id: newFileId(file.accountId, digest, createdAt), bytes, createdAt, expiresAt: createdAt + keptMs };
 }
 
 /**

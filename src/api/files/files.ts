@@ -2,6 +2,7 @@
 
 import { endFile, fileById, listFiles as listStored, type StoredFile } from "../../db/files.ts";
 import { fileDigest, hexDigest } from "../../base/file-id.ts";
+import { fileCreatedAt } from "../../base/ids.ts";
 import { ApiError } from "../../base/errors.ts";
 import { removeExpiredFiles } from "../../storage/files.ts";
 import { alert } from "../../base/log.ts";
@@ -41,7 +42,8 @@ export async function listFiles(c: AppContext): Promise<Response> {
   const owner = c.get("caller");
   const page = readQuery(c, pageQuery);
   const now = Date.now();
-  await requireRow(page.after, (id) => fileById(c.env.DB, owner, id, now));
+  // The id of a file that was deleted, or has expired, still has its place.
+  await requireRow(page.after, async (id) => fileCreatedAt(owner.accountId, id) ?? fileById(c.env.DB, owner, id, now));
   const found = await listStored(c.env.DB, owner, { ...page, limit: page.limit + 1 }, now);
   const data = found.slice(0, page.limit).map((file) => view(c, file));
   return answer(c, toList(data, found.length > page.limit));

@@ -50,6 +50,11 @@ const spaceOf = (account: Account) =>
   env.DB.prepare("SELECT bytes + padding AS bytes FROM file_space WHERE account_id = ?1").bind(account.id).first<number>("bytes");
 const remove = (account: Account, id: string) => call(`/v1/files/${id}`, { key: account.key, method: "DELETE" });
 const read = (account: Account, id: string) => call(`/v1/files/${id}/content`, { key: account.key });
+const list = async (account: Account, query = ""): Promise<[ids: string[], hasMore: boolean]> => {
+  const { status, body } = await call(`/v1/files${query}`, { key: account.key });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return [(body.data as { id: string }[]).map(({ id }) => id), body.has_more as boolean];
+};
 const makeVideo = async (account: Account) => {
   const id = await complete(account, videos, { model: "vidA-2", prompt: unique() });
   const { body } = await call(`/v1/tasks/${id}`, { key: account.key });
@@ -222,13 +227,34 @@ test("expired files are gone at once, and their bytes with the next run of the c
   const { body: other } = await upload(account, png(unique()), { query: "?expires_in=3600" });
   const long = await add(account, bytes);
   vi.setSystemTime(Date.now() + 3_600_000);
-  expect((await call("/v1/files", { key: account.key })).body.data.map(({ id }: { id: string }) => id)).toEqual([long]);
+  expect(await list(account)).toEqual([[long], false]);
   expect((await read(account, short.id)).status).toBe(404);
-  expect((await call(`/v1/files?after=${other.id}`, { key: account.key })).status).toBe(400);
   await expire(env, Date.now());
+  expect(await list(account, `?after=${other.id}`)).toEqual([[long], false]);
   expect(await keysOf(account)).toHaveLength(1);
   expect(await spaceOf(account)).toBe(65_536);
   expect((await read(account, long)).status).toBe(200);
+});
+
+test("a caller who deletes each page of the list reads on after the last file that is gone", async () => {
+  const account = await newAccount();
+  const ids: string[] = [];
+  for (let file = 0; file < 5; file++) {
+    ids.unshift(await add(account, png(unique())));
+    vi.setSystemTime(Date.now() + 1_000);
+  }
+  const seen: string[] = [];
+  for (let hasMore = true; hasMore;) {
+    const [page, isMore] = await list(account, `?limit=2${seen.length > 0 ? `&after=${seen.at(-1)}` : ""}`);
+    for (const id of page) expect((await remove(account, id)).status).toBe(204);
+    seen.push(...page);
+    hasMore = isMore;
+  }
+  expect(seen).toEqual(ids);
+  // The ids of another account, and ids that were never given, have no place.
+  const other = await add(await newAccount(), png(unique()));
+  for (const id of [other, `${ids[0]!.slice(0, -1)}${ids[0]!.endsWith("A") ? "B" : "A"}`, "file_x", ""])
+    expect(await call(`/v1/files?after=${id}`, { key: account.key })).toMatchObject({ status: 400, body: { error: { param: "after" } } });
 });
 
 test("an erased account has no files, and none can be added", async () => {
