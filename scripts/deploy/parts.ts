@@ -69,9 +69,10 @@ export const leavable = others.filter(({ isAsked, partOf }) => !isAsked && partO
 /**
  * Lifecycle rules by binding: the days after which the bucket deletes what a crash left behind under each prefix; see docs/deploy.md.
  * A day longer than the files are needed: a rule counts from the upload, and the URLs of a result from the task's end. Callers' files exist for seven days at most.
+ * Changes of accounts' access are read after a restore, which goes back 30 days; the operator may take as long to decide about it.
  */
 export const expiringPrefixes: Record<string, Record<string, number>> = {
-  ASSETS: { "assets/": 1 + Math.ceil(assetSeconds / 86_400), "inputs/": 1, "files/": 8 },
+  ASSETS: { "assets/": 1 + Math.ceil(assetSeconds / 86_400), "inputs/": 1, "files/": 8, "changes/": 90 },
 };
 
 /** The secrets that switch each provider on; one complete set is enough. */

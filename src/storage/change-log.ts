@@ -1,9 +1,8 @@
-/** The changes of accounts' access in the bucket, under `changes/`: written once, never listed to callers, and not lost when the database is restored. */
+/** The changes of accounts' access in the bucket, under `changes/`: written once, never listed to callers, and not lost when the database is restored. The bucket's rule removes them after 90 days: a restore goes back 30. */
 
 import { inLanes } from "../base/concurrency.ts";
 import type { AccountChange, RecordedChange } from "../db/account-changes.ts";
 
-/** No lifecycle rule has this prefix. */
 const root = "changes/";
 /** The number of files that the bucket lists, and deletes, in one call. */
 const maxListed = 1_000;

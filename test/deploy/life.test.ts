@@ -73,6 +73,7 @@ test("the first deployment creates all resources, generates an image with the sa
         ["assets", "2-days", 2],
         ["inputs", "one-day", 1],
         ["files", "8-days", 8],
+        ["changes", "90-days", 90],
       ] as const
     ).map(([prefix, id, days]) => ({
       id: `${id}-${prefix}`,
