@@ -101,6 +101,7 @@ test("the chat page: answers arrive in place, side by side, are stopped and aske
   expect(await page.locator(".md li strong").innerText()).toBe("two");
   expect(await page.locator(".md img").count()).toBe(0);
   expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
+  expect(await page.title()).toBe("- one · Gateway");
   await watch.look(page);
   await page.getByRole("button", { name: "Side by side" }).click();
   await page.locator("select[name=model]").nth(1).waitFor();
@@ -158,6 +159,39 @@ test("a question stays on the chat page when the session or the connection has e
   await page.locator(".said").getByText("A long question").waitFor();
   expect(await page.getByText("You are signed out.").count()).toBe(0);
 });
+
+test.for(["/console/chat", "/console/playground?model=textA-1"])(
+  "an answer whose connection is lost on %s can be stopped once the gateway answers again",
+  async (path, { signedIn, watch }) => {
+    watch.expect(/the answer broke off/);
+    const page = await signedIn();
+    await page.goto(path);
+    // The answer of the first request ends before its last event, as after a lost connection.
+    await page.route(
+      (url) => /^\/console\/(chat|playground)$/.test(url.pathname),
+      async (route) => {
+        if (route.request().method() !== "POST") return route.fallback();
+        const response = await route.fetch();
+        const events = (await response.text()).split("\n\n");
+        await page.unroute("**");
+        await route.fulfill({
+          response,
+          body: events
+            .slice(0, 2)
+            .map((event) => `${event}\n\n`)
+            .join(""),
+        });
+      },
+    );
+    await page.getByLabel("Message", { exact: true }).fill("What is a dune made of?");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("The connection is lost.").waitFor();
+    await watch.look(page);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    expect(await page.getByText("The connection is lost.").count()).toBe(0);
+  },
+);
 
 test("the chat page without script", async ({ signedIn }) => {
   const page = await signedIn({ javaScriptEnabled: false });

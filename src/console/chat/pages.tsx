@@ -4,6 +4,7 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { findHelper } from "../billing/credit.tsx";
 import { readForm, readFormData } from "../forms.ts";
 import { Hono } from "hono";
+import type { Child } from "hono/jsx";
 import { newId } from "../../base/ids.ts";
 import {
   deleteConversation,
@@ -14,12 +15,13 @@ import {
   renameConversation,
   updateConversation,
 } from "../../db/conversations.ts";
-import { isScripted, nothingHere, page, part, partText, signedIn } from "../frame.tsx";
+import { isScripted, nothingHere, page, partText, signedIn } from "../frame.tsx";
 import { computeHold } from "../playground/body.ts";
 import { toTextStream } from "../playground/chat.ts";
 import { readChoices } from "../playground/choices.ts";
 import { Balance } from "../playground/page.tsx";
 import { left } from "../playground/view.ts";
+import { Title } from "../shell/layout.tsx";
 import { hashedPath } from "../static-files.ts";
 import { askModels } from "./answers.ts";
 import {
@@ -93,10 +95,12 @@ async function readRoom(c: ConsoleContext, chats: Chats, shown: Shown, more: Par
   };
 }
 
+const titleOf = (c: ConsoleContext, { open }: Room) => open?.title ?? c.var.t("chat");
+
 const roomPage = (c: ConsoleContext, room: Room, status: PageStatus = 200) =>
   page(
     c,
-    room.open?.title ?? c.var.t("chat"),
+    titleOf(c, room),
     <>
       <h1 class="vh">{c.var.t("chat")}</h1>
       <Rooms room={room} />
@@ -105,6 +109,17 @@ const roomPage = (c: ConsoleContext, room: Room, status: PageStatus = 200) =>
     </>,
     status,
     { width: "bare", bar: c.var.t("chat") },
+  );
+
+/** The page for its script, which swaps it. */
+const roomText = (c: ConsoleContext, room: Room, more?: Child) =>
+  partText(
+    c,
+    <>
+      <Title title={titleOf(c, room)} />
+      <Rooms room={room} />
+      {more}
+    </>,
   );
 
 /** `GET /console/chat?model=` and `/console/chat/{id}` */
@@ -191,7 +206,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
   const draft = typeof typed === "string" ? typed : "";
   const show = async (more: Partial<Room>, status: PageStatus) => {
     const room = await readRoom(c, chats, { ...found, models }, { draft, ...more });
-    return isScripted(c) ? part(c, <Rooms room={room} />) : roomPage(c, room, status);
+    return isScripted(c) ? c.html(roomText(c, room)) : roomPage(c, room, status);
   };
   const isStale = found.open !== undefined && form.get("at") !== String(found.open.at);
   const asked = toAsked(c, form, found, models, chats);
@@ -203,8 +218,7 @@ async function answer(c: ConsoleContext): Promise<Response> {
   if (!stored) return show({ problem: t("chat_changed") }, 409);
   const { turns } = asked;
   const shown = { open: stored, turns, models: asked.answers ? models : lastModels(turns) };
-  if (!asked.answers)
-    return isScripted(c) ? part(c, <Rooms room={await readRoom(c, chats, shown)} />) : c.redirect(roomPath(stored.id), 303);
+  if (!asked.answers) return isScripted(c) ? c.html(roomText(c, await readRoom(c, chats, shown))) : c.redirect(roomPath(stored.id), 303);
   const answers = askModels(c, chats, turns);
   const end = async (replies: Reply[]) => {
     const question = turns.at(-1)?.question ?? "";
@@ -232,7 +246,7 @@ function stream(
   const path = roomPath(shown.open.id);
 
   async function* events(): AsyncGenerator<string, void> {
-    yield line({ html: partText(c, <Rooms room={await readRoom(c, chats, shown, { isAnswering: true })} />), path });
+    yield line({ html: roomText(c, await readRoom(c, chats, shown, { isAnswering: true })), path });
     try {
       let next = await answers.next();
       for (; !next.done; next = await answers.next()) yield line(next.value);
@@ -240,13 +254,7 @@ function stream(
       const now = (await find(c, stored.id)) ?? shown;
       const room = await readRoom(c, chats, { ...now, models: shown.models });
       yield line({
-        html: partText(
-          c,
-          <>
-            <Rooms room={room} />
-            <Balance remaining={await left(c)} />
-          </>,
-        ),
+        html: roomText(c, room, <Balance remaining={await left(c)} />),
         path,
       });
     } finally {

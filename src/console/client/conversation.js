@@ -5,56 +5,47 @@ const swap = (text) => htmx.swap({ text, target: document.querySelector("#rooms"
 
 const toEnd = () => document.querySelector("#talk")?.scrollTo({ top: 1e9 });
 
-const eventsIn = Reflect.get(globalThis, "eventsIn");
-/** @type {AbortController | undefined} */
-let running;
-
-/** Keeps what has arrived of the answers. @param {string[]} texts */
-async function keep(texts) {
-  const form = document.querySelector("#say");
-  if (!(form instanceof HTMLFormElement)) return;
-  const body = new FormData(form);
-  body.set("do", "stopped");
-  for (const text of texts) body.append("text", text);
-  const response = await fetch(form.action, { method: "POST", body, headers: { "hx-request": "true" } });
-  await swap(await response.text());
-}
+const converse = Reflect.get(globalThis, "converse");
 
 /** @param {HTMLFormElement} form @param {string} how */
 async function send(form, how) {
-  running = new AbortController();
   const body = new FormData(form);
   body.set("do", how);
   /** @type {string[]} */
   const texts = [];
-  try {
-    const headers = { accept: "text/event-stream", "hx-request": "true" };
-    const response = await fetch(form.action, { method: "POST", body, headers, signal: running.signal });
-    if (response.redirected) return location.assign(response.url);
-    if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) return await swap(await response.text());
-    for await (const { html, path, of, text } of eventsIn(response.body)) {
-      if (text === undefined) {
-        await swap(html);
-        if (location.pathname !== path) history.replaceState(history.state, "", path);
-        for (const at of document.querySelectorAll("[data-reply]")) texts[Number(at.getAttribute("data-reply"))] ??= "";
-      } else {
-        texts[of] = (texts[of] ?? "") + text;
-        document.querySelector(`[data-reply="${of}"]`)?.append(text);
-      }
-      toEnd();
-    }
-  } catch (error) {
-    if (!(error instanceof DOMException) || error.name !== "AbortError") {
-      // The page says that the connection is lost.
-      document.dispatchEvent(new CustomEvent("htmx:error", { detail: { ctx: {} } }));
-      throw error;
-    }
-    await keep(texts);
-  } finally {
-    running = undefined;
+  await converse(
+    (/** @type {AbortSignal} */ signal) =>
+      fetch(form.action, { method: "POST", body, headers: { accept: "text/event-stream", "hx-request": "true" }, signal }),
+    {
+      whole: async (/** @type {Response} */ response) => {
+        if (response.redirected) location.assign(response.url);
+        else await swap(await response.text());
+      },
+      event: async (/** @type {any} */ { html, path, of, text }) => {
+        if (text === undefined) {
+          await swap(html);
+          if (location.pathname !== path) history.replaceState(history.state, "", path);
+          for (const at of document.querySelectorAll("[data-reply]")) texts[Number(at.getAttribute("data-reply"))] ??= "";
+        } else {
+          texts[of] = (texts[of] ?? "") + text;
+          document.querySelector(`[data-reply="${of}"]`)?.append(text);
+        }
+        toEnd();
+      },
+      keep: async () => {
+        const now = document.querySelector("#say");
+        if (!(now instanceof HTMLFormElement)) return;
+        const kept = new FormData(now);
+        kept.set("do", "stopped");
+        for (const text of texts) kept.append("text", text);
+        const response = await fetch(now.action, { method: "POST", body: kept, headers: { "hx-request": "true" } });
+        await swap(await response.text());
+      },
+    },
+  ).finally(() => {
     document.getElementById("f-say")?.focus();
     toEnd();
-  }
+  });
 }
 
 document.addEventListener(
@@ -64,21 +55,19 @@ document.addEventListener(
     if (!(target instanceof HTMLFormElement) || !("chat" in target.dataset) || !(submitter instanceof HTMLButtonElement)) return;
     if (!["send", "again", "edit"].includes(submitter.value)) return;
     event.preventDefault();
-    if (!running) void send(target, submitter.value);
+    void send(target, submitter.value);
   },
   { capture: true },
 );
-
-document.addEventListener("click", ({ target }) => {
-  if (target instanceof Element && target.closest("#stop")) running?.abort();
-});
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof HTMLTextAreaElement)) return;
   const { form } = event.target;
   if (!form || !("chat" in form.dataset)) return;
   event.preventDefault();
-  form.requestSubmit(form.querySelector('button[value="edit"], #send'));
+  // While an answer arrives, there is no such button.
+  const button = form.querySelector('button[value="edit"], #send');
+  if (button instanceof HTMLElement) form.requestSubmit(button);
 });
 
 toEnd();

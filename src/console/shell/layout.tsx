@@ -37,12 +37,15 @@ interface Page extends Arrangement {
   children?: Child;
 }
 
+/** The title of the tab; in a part of a page, the script takes it over. */
+export const Title = ({ title }: { title: string }) => <title>{`${title} · ${useAround().t("brand")}`}</title>;
+
 const Head = ({ title }: { title: string }) => (
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
-    <title>{`${title} · ${useAround().t("brand")}`}</title>
+    <Title title={title} />
     <link rel="icon" href={hashedPath("gate.svg")} />
     <link rel="preload" href={hashedPath("inter.woff2")} as="font" type="font/woff2" crossorigin="anonymous" />
     <link rel="stylesheet" href={hashedPath("console.css")} />
