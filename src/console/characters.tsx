@@ -9,7 +9,7 @@ import { askGateway } from "./gateway.ts";
 import { withQuery } from "./list-address.ts";
 import { useAround } from "./parts/context.ts";
 import { Copy } from "./parts/copy.tsx";
-import { IconLink } from "./parts/icon-button.tsx";
+import { Link } from "./parts/button.tsx";
 import { DateTime } from "./parts/date-time.tsx";
 import { Empty } from "./parts/empty.tsx";
 import { Problem } from "./parts/note.tsx";
@@ -31,9 +31,7 @@ async function list(c: ConsoleContext) {
     <>
       {found.length === 0 && after === undefined ? (
         <Empty icon="face" title={t("no_characters")} text={t("no_characters_hint")}>
-          <a class="btn" href="/console/tasks?kind=video&status=completed">
-            {t("open_gallery")}
-          </a>
+          <Link class="btn" href="/console/tasks?kind=video&status=completed" text={t("open_gallery")} />
         </Empty>
       ) : (
         <ul class="cols cards">
@@ -52,7 +50,7 @@ async function list(c: ConsoleContext) {
       lead: t("characters_hint"),
       toast: c.req.query("deleted") === "yes" ? t("character_deleted") : undefined,
       actions: maker && (
-        <IconLink class="btn primary" href={`/console/playground?model=${encodeURIComponent(maker.id)}`} icon="plus" text={t("new")} />
+        <Link class="btn primary" href={`/console/playground?model=${encodeURIComponent(maker.id)}`} icon="plus" text={t("new")} />
       ),
     },
   );
@@ -73,9 +71,12 @@ const Card = ({ id, username, display_name: name, profile_picture_url: image, mo
           <span>
             {model} · <DateTime ms={1000 * createdAt} />
           </span>
-          <a class="btn ghost sm danger" href={`/console/characters/${id}/delete`} aria-label={t("delete_named", { name })}>
-            {t("delete")}
-          </a>
+          <Link
+            class="btn ghost sm danger"
+            href={`/console/characters/${id}/delete`}
+            aria-label={t("delete_named", { name })}
+            text={t("delete")}
+          />
         </p>
       </div>
     </li>

@@ -24,6 +24,7 @@ import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
 import type { PageStatus } from "./page-status.ts";
 import { AroundContext } from "./parts/context.ts";
+import { Button, Link } from "./parts/button.tsx";
 
 export const languageCookie = "gateway_language";
 /** The account that pages show, for users of several. */
@@ -135,14 +136,12 @@ const NoAccount = ({ t, reason, accounts }: NoAccountProps) => (
     {accounts.length > 0 && (
       <form method="post" action="/console/switch" class="stack">
         {accounts.map(({ id, name }) => (
-          <button class="btn" name="account" value={id}>
-            {t("switch_to", { name })}
-          </button>
+          <Button class="btn" name="account" value={id} text={t("switch_to", { name })} />
         ))}
       </form>
     )}
     <form method="post" action="/console/sign-out">
-      <button class="btn">{t("sign_out")}</button>
+      <Button class="btn" text={t("sign_out")} />
     </form>
   </div>
 );
@@ -178,9 +177,7 @@ export const deadEnd = (c: ConsoleContext, status: PageStatus, title: string, wa
     c,
     title,
     <p>
-      <a class="btn" href={way.to}>
-        {way.text}
-      </a>
+      <Link class="btn" href={way.to} text={way.text} />
     </p>,
     status,
     { width: "slim", lead },

@@ -13,12 +13,13 @@ import { readFirstCall } from "./keys/first-call.tsx";
 import { makeFirst } from "./overview/first-image.tsx";
 import { readAccountKeys } from "./keys/account-keys.ts";
 import { Filled } from "./parts/filled.tsx";
-import { IconLink } from "./parts/icon-button.tsx";
+import { Link } from "./parts/button.tsx";
 import { OutOfBalance } from "./parts/out-of-balance.tsx";
 import { Money } from "./parts/money.tsx";
+import { Spark } from "./parts/series.tsx";
+import { Stats } from "./parts/table.tsx";
 import { FirstSteps, FirstThings } from "./overview/first-steps.tsx";
 import { Failures, ModelsUsed, Recent, Running } from "./overview/lists.tsx";
-import { Spark } from "./overview/spark.tsx";
 import { shownStatus } from "./parts/status.tsx";
 import { isOpen, listTasks } from "./tasks/answers.ts";
 import { hashedPath } from "./static-files.ts";
@@ -56,6 +57,10 @@ async function overviewPage(c: ConsoleContext) {
   const low = left !== null && left <= Math.max(0, threshold ?? 0) ? { left, helper: await findHelper(c) } : undefined;
   const today = startOfDays(1, now);
   const sum = (since: number) => spent.reduce((total, { day, charged }) => total + (day >= since ? charged : 0), 0);
+  const daily = Array.from(
+    { length: sparkDays },
+    (_, at) => sum(startOfDays(sparkDays - at, now)) - sum(startOfDays(sparkDays - at - 1, now)),
+  );
   return page(
     c,
     t("overview"),
@@ -64,32 +69,18 @@ async function overviewPage(c: ConsoleContext) {
       {!isKeyed && <FirstSteps left={left} isKeyed={false} hasMade />}
       <div class={isKeyed ? "duo" : "duo gap"}>
         <section class="card">
-          <div class="stats">
-            <dl class="stat">
-              <dt>{t("balance")}</dt>
-              <dd>
-                <Money millionths={left} />
-                <small>
-                  <Filled message="reserved_small" by={{ amount: <Money millionths={balance.reserved} /> }} />
-                </small>
-              </dd>
-            </dl>
-            <dl class="stat">
-              <dt>{t("spent_today")}</dt>
-              <dd>
-                <Money millionths={sum(today)} />
-              </dd>
-            </dl>
-            <dl class="stat">
-              <dt>
-                <a href="/console/usage?days=7">{t("usage_last_week")}</a>
-              </dt>
-              <dd>
-                <Money millionths={sum(startOfDays(7, now))} />
-              </dd>
-            </dl>
-          </div>
-          <Spark spent={spent} since={startOfDays(sparkDays, now)} days={sparkDays} />
+          <Stats
+            of={[
+              [
+                t("balance"),
+                <Money millionths={left} />,
+                <Filled message="reserved_small" by={{ amount: <Money millionths={balance.reserved} /> }} />,
+              ],
+              [t("spent_today"), <Money millionths={sum(today)} />],
+              [<a href="/console/usage?days=7">{t("usage_last_week")}</a>, <Money millionths={sum(startOfDays(7, now))} />],
+            ]}
+          />
+          <Spark amounts={daily} since={startOfDays(sparkDays, now)} />
         </section>
         <Running tasks={latest.filter(isOpen)} />
       </div>
@@ -102,7 +93,7 @@ async function overviewPage(c: ConsoleContext) {
     </>,
     200,
     {
-      actions: <IconLink class="btn primary hide-s" href="/console/playground" icon="plus" text={t("new")} />,
+      actions: <Link class="btn primary hide-s" href="/console/playground" icon="plus" text={t("new")} />,
     },
   );
 }

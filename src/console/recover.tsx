@@ -14,6 +14,7 @@ import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, wantedPage, withReturn } from "./return-to.ts";
 import { recordLogins } from "./sign-in-changes.ts";
 import type { PageStatus } from "./page-status.ts";
+import { Button } from "./parts/button.tsx";
 
 /** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: PageStatus = 200) =>
@@ -27,7 +28,7 @@ function forgotPage(c: ConsoleContext) {
     t("forgot_password"),
     <form method="post" class="stack">
       <TextField name="email" type="email" label={t("email")} autocomplete="username" maxlength={254} required />
-      <button class="btn primary full">{t("send_link")}</button>
+      <Button class="btn primary full" text={t("send_link")} />
     </form>,
     200,
     { lead: t("forgot_hint") },
@@ -43,7 +44,7 @@ function resetPage(c: ConsoleContext, token: string, problem?: string, status: P
       <Problem text={problem} />
       <input type="hidden" name="token" value={token} />
       <NewPassword label={t("new_password")} />
-      <button class="btn primary full">{t("change_password")}</button>
+      <Button class="btn primary full" text={t("change_password")} />
     </form>,
     status,
   );
@@ -71,7 +72,7 @@ function confirmPage(
       <p>{newEmail ? t("confirm_change", { email, newEmail }) : t(token ? "confirm_hint" : "confirm_wanted", { email })}</p>
       <form method="post" action={token ? "/console/confirm" : "/console/confirm/send"}>
         {token && <input type="hidden" name="token" value={token} />}
-        <button class="btn primary full">{t(token ? "confirm_address" : "send_link")}</button>
+        <Button class="btn primary full" text={t(token ? "confirm_address" : "send_link")} />
       </form>
     </div>,
     status,

@@ -20,6 +20,7 @@ import { pageOfConsole, withReturn } from "./return-to.ts";
 import { claimsIn } from "./recover.tsx";
 import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
 import type { PageStatus } from "./page-status.ts";
+import { Button } from "./parts/button.tsx";
 
 const maxNameLength = 200;
 const maxEmailLength = 254;
@@ -109,7 +110,7 @@ function signInPage(c: ConsoleContext, state: SignInState, status: PageStatus = 
             </a>
           }
         />
-        <button class="btn primary full">{t("sign_in")}</button>
+        <Button class="btn primary full" text={t("sign_in")} />
       </form>
     </>,
     status,
@@ -163,7 +164,7 @@ function signUpPage(c: ConsoleContext, state: SignUpState, status: PageStatus = 
         required
       />
       <NewPassword label={t("password")} error={findError("password")} />
-      <button class="btn primary full">{t("sign_up")}</button>
+      <Button class="btn primary full" text={t("sign_up")} />
     </form>,
     status,
     {

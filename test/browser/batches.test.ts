@@ -1,6 +1,7 @@
 /** A batch in the browser: from a table to its results, without reloading a page, and its failed line again. */
 
 import { signIn, startBatch } from "../../scripts/support/console-pages.ts";
+import { tabTo } from "./support/keyboard.ts";
 import { expect, test } from "./support/test.ts";
 
 const table = [
@@ -42,4 +43,25 @@ test("without script a table is checked, started and followed by reloading", asy
     await page.reload();
   }
   expect(await page.locator("#batch").textContent()).toContain("2 of 3");
+});
+
+test("by keyboard only: from the menu to a batch that runs, with a visible focus at every stop", async ({ signedIn }) => {
+  const page = await signedIn();
+  const press = async (stop: string) => {
+    await tabTo(page, stop);
+    await page.keyboard.press("Enter");
+  };
+  await press("nav a[href='/console/batches']");
+  await page.getByRole("heading", { name: "Batches", level: 1 }).waitFor();
+  await press("main a[href='/console/batches/new']");
+  await page.getByRole("heading", { name: "New batch" }).waitFor();
+  await press("main a[href$='from=text']");
+  await tabTo(page, "#f-text");
+  await page.keyboard.insertText(table);
+  await press("main form button.primary");
+  await page.getByRole("button", { name: /^Start · \$0\.09$/ }).waitFor();
+  await press("main form button.primary");
+  await page.waitForURL("**/console/batches/batch_*");
+  await press("main a[href$='/cancel']");
+  await page.getByRole("heading", { level: 1 }).waitFor();
 });

@@ -1,6 +1,6 @@
 /** Elements of every page: the drawer of phones, the theme, toasts, busy buttons, exact times and amounts, navigation. */
 
-import { signIn } from "../../scripts/support/console-pages.ts";
+import { signIn, startBatch } from "../../scripts/support/console-pages.ts";
 import { openMenu } from "./support/account-menu.ts";
 import { makeTasks } from "./support/own-tasks.ts";
 import { expect, newPerson, test } from "./support/test.ts";
@@ -138,4 +138,62 @@ test("on a phone the chosen tab is in the window, and the list's title has the b
   await page.locator(".head").getByRole("link", { name: "Create a key" }).click();
   await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe("f-name");
   expect(await page.locator("#f-name").isVisible()).toBe(true);
+});
+
+test("at 320 px nothing is cut: the bars, tables, amounts of seven digits and the actions of a row", async ({
+  visitor,
+  signedIn,
+  gateway,
+}) => {
+  const window = { viewport: { width: 320, height: 640 } };
+  const stranger = await visitor(window);
+  for (const path of ["/", "/docs", "/verify"]) {
+    await stranger.goto(path);
+    const bar = await stranger.locator(".pub").evaluate((bar) => {
+      const around = bar.getBoundingClientRect();
+      const parts = [...bar.querySelectorAll("a, button, summary")].filter((part) => part.checkVisibility());
+      return parts.filter((part) => {
+        const { top, bottom, left, right } = part.getBoundingClientRect();
+        return top < around.top || bottom > around.bottom || left < 0 || right > innerWidth;
+      }).length;
+    });
+    expect(bar, path).toBe(0);
+  }
+  const page = await signedIn(window);
+  const email = await page.locator("#me-menu strong").textContent();
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(`${gateway.baseUrl}/admin/accounts${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${gateway.adminToken}`, "content-type": "application/json" },
+    });
+  const { data } = (await (await ask(`?email=${encodeURIComponent(email ?? "")}`)).json()) as { data: { id: string }[] };
+  expect((await ask(`/${data[0]?.id}`, { method: "PATCH", body: JSON.stringify({ quota: 1_234_567.89 }) })).ok).toBe(true);
+  await makeTasks(gateway, page, [{ model: "imgA-4", prompt: "A dune" }]);
+  await startBatch(page, 'custom_id,model,prompt\nlighthouse-at-dawn,imgA-4,"A dune"\n', "Autumn catalogue");
+  await page.locator('#batch .pill[data-s="good"]').waitFor();
+  const lines = `${page.url()}/lines`;
+  await page.goto("/console/playground");
+  const run = (await page.locator("#strip a").first().getAttribute("href"))!;
+  const amounts = ".stat dd, .balance, .top";
+  for (const [path, parts] of [
+    ["/console", amounts],
+    ["/console/usage", amounts],
+    ["/console/billing", amounts],
+    ["/console/batches", ".table"],
+    ["/console/files", ".table"],
+    [lines, ".table"],
+    [run, ".out > .tabs"],
+  ] as const) {
+    await page.goto(path);
+    const cut = await page
+      .locator(parts)
+      .evaluateAll((all) =>
+        all
+          .filter((part) => part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight + 1)
+          .map((part) => part.textContent),
+      );
+    expect(cut, path).toEqual([]);
+  }
+  await page.goto("/console/files");
+  expect(await page.getByRole("link", { name: /batch/i }).and(page.locator("main tbody a")).first().isVisible()).toBe(true);
 });

@@ -130,6 +130,8 @@ test("the bars, counts and filters of the address: path, model, key, error, resu
   expect(row("made")).toMatch(/200 imgA-4 A &lt;program&gt; 12 ms \$0\.03/);
   expect(row("lost")).toMatch(/provider_error: The generation failed\. Nothing was charged\. Failed .*\$0\.00/);
   expect(row("poor")).toContain("insufficient_quota: The balance is insufficient.");
+  // A reason is never cut.
+  expect(all).toContain('<span class="meta path">insufficient_quota: ');
   expect(all).toContain(`<a class="plain path clip" href="/console/tasks/${task(3)}"`);
   expect(all).toContain('<a class="plain path clip" href="/console/logs/asked-poor"');
   expect(all).not.toMatch(/secretprovider|itsmodel/);
@@ -182,7 +184,7 @@ test("a request whose task a later route completed is marked as rescued, and fou
   expect(words(await browser.read(`${page}?result=rescued&model=vidA-2`))).toContain(
     "All 0 Succeeded 0 Refused (4xx) 0 Failed (5xx) 0 Rescued 0",
   );
-  expect(all.match(/Rescued: made at attempt 2/g)).toHaveLength(2); // in the row, and as its tooltip
+  expect(all.match(/Rescued: made at attempt 2/g)).toHaveLength(1);
   expect(all).not.toContain("firstmaker");
   await env.DB.prepare("UPDATE account SET admin = 1 WHERE id = ?1").bind(id).run();
   expect(words(await browser.read(`${page}?result=rescued`))).toContain("Rescued: firstmaker failed, secondmaker made it");

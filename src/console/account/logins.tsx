@@ -13,6 +13,7 @@ import { pageOfConsole } from "../return-to.ts";
 import { isSignOnOnly, singleSignOn } from "../settings.ts";
 import { applyGroups } from "../team/groups.ts";
 import { recordLogins } from "../sign-in-changes.ts";
+import { Button } from "../parts/button.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { back } from "./back.ts";
 
@@ -48,7 +49,7 @@ export const LoginButtons = ({ c, to }: { c: ConsoleContext; to: string | undefi
         {buttons.map(([login, text]) => (
           <form method="post" action={`/console/login/${login}`}>
             {to && <input type="hidden" name="to" value={to} />}
-            <button class="btn full">{text}</button>
+            <Button class="btn full" text={text} />
           </form>
         ))}
       </div>
@@ -97,9 +98,11 @@ export async function loginsSection(c: ConsoleContext) {
               <span>
                 <b>{loginNames[login]}</b> <span class="meta">{t(linked.has(login) ? "linked" : "not_linked")}</span>
               </span>
-              <button class="btn sm" aria-label={`${t(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}>
-                {t(linked.has(login) ? "unlink" : "link")}
-              </button>
+              <Button
+                class="btn sm"
+                aria-label={`${t(linked.has(login) ? "unlink" : "link")}: ${loginNames[login]}`}
+                text={t(linked.has(login) ? "unlink" : "link")}
+              />
             </form>
           </li>
         ))}

@@ -11,6 +11,7 @@ import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
 import { budgetLeft } from "../keys/budget.tsx";
 import { readBalance } from "../ledger.ts";
+import { Button } from "../parts/button.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Problem } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -85,7 +86,7 @@ async function accountPage(c: ConsoleContext) {
               </option>
             ))}
           </select>
-          <button class="btn">{t("choose")}</button>
+          <Button class="btn" text={t("choose")} />
         </form>
       </section>
     </>,

@@ -10,7 +10,7 @@ import { authSettings, cookies, signedIn, nothingHere } from "../frame.tsx";
 import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
 import { TextField } from "../parts/field.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { hashedPath } from "../static-files.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
@@ -23,7 +23,7 @@ const Script = () => <script src={hashedPath("passkeys.js")} type="module" />;
 /** The button to sign in with a passkey; shown if the browser supports it. */
 export const PasskeyButton = ({ t, to }: { t: Translate; to: string | undefined }) => (
   <div class="stack tight" data-passkey="sign-in" data-failed={t("passkey_failed")} data-to={to} hidden>
-    <IconButton type="button" class="btn full" icon="finger" text={t("sign_in_passkey")} />
+    <Button type="button" class="btn full" icon="finger" text={t("sign_in_passkey")} />
     <p class="err" role="alert" hidden />
     <Script />
   </div>
@@ -50,9 +50,7 @@ export async function passkeysSection(c: ConsoleContext) {
                     <DateTime ms={createdAt.getTime()} />
                   </span>
                 </span>
-                <button class="btn sm danger" aria-label={`${t("delete")}: ${name ?? t("passkey")}`}>
-                  {t("delete")}
-                </button>
+                <Button class="btn sm danger" aria-label={`${t("delete")}: ${name ?? t("passkey")}`} text={t("delete")} />
               </form>
             </li>
           ))}
@@ -62,7 +60,7 @@ export async function passkeysSection(c: ConsoleContext) {
         <TextField name="name" id="f-passkey" label={t("passkey_name")} maxlength={100} required />
         <p class="err" role="alert" hidden />
         <p>
-          <button class="btn">{t("add_passkey")}</button>
+          <Button class="btn" text={t("add_passkey")} />
         </p>
       </form>
       <Script />

@@ -6,6 +6,7 @@ import { askAuth, follow } from "../ask-auth.ts";
 import { maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
 import { readForm } from "../forms.ts";
 import { authSettings, cookies, signedIn } from "../frame.tsx";
+import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
@@ -45,7 +46,7 @@ export async function passwordSection(c: ConsoleContext) {
           required
         />
         <p>
-          <button class="btn">{t(known ? "change_password" : "set_password")}</button>
+          <Button class="btn" text={t(known ? "change_password" : "set_password")} />
         </p>
       </form>
     </section>

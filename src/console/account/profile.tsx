@@ -7,6 +7,7 @@ import { readForm } from "../forms.ts";
 import { signedIn } from "../frame.tsx";
 import { postOf } from "../mail.ts";
 import { followPerson } from "../members.ts";
+import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { back, isFresh } from "./back.ts";
 
@@ -21,7 +22,7 @@ export function profileSection(c: ConsoleContext) {
       <form method="post" action="/console/account/name" class="stack narrow">
         <TextField name="name" label={t("name")} value={user.name} autocomplete="name" maxlength={maxNameLength} required />
         <p>
-          <button class="btn">{t("change_name")}</button>
+          <Button class="btn" text={t("change_name")} />
         </p>
       </form>
       <form method="post" action="/console/account/email" class="stack narrow">
@@ -38,7 +39,7 @@ export function profileSection(c: ConsoleContext) {
         />
         {sendsMail && (
           <p>
-            <button class="btn">{t("change_email")}</button>
+            <Button class="btn" text={t("change_email")} />
           </p>
         )}
       </form>

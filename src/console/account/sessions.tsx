@@ -4,28 +4,11 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { authSettings, signedIn, nothingHere } from "../frame.tsx";
+import { parseBrowser } from "../parts/browser.ts";
+import { Button } from "../parts/button.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { Table } from "../parts/table.tsx";
-
-/** Browsers whose user agent also contains another browser's name come first. */
-const browsers = { Edg: "Edge", OPR: "Opera", Firefox: "Firefox", Chrome: "Chrome", Safari: "Safari" };
-const systems = {
-  Android: "Android",
-  iPhone: "iPhone",
-  iPad: "iPad",
-  Windows: "Windows",
-  "Mac OS": "macOS",
-  CrOS: "ChromeOS",
-  Linux: "Linux",
-};
-
-/** The browser and system of a user agent, or the beginning of its text. */
-function parseBrowser(userAgent: string | null): string {
-  if (!userAgent) return "-";
-  const find = (names: object) => Object.entries(names).find(([mark]) => userAgent.includes(mark))?.[1] as string | undefined;
-  return [find(browsers), find(systems)].filter(Boolean).join(", ") || userAgent.slice(0, 60);
-}
 
 const listSessions = (c: ConsoleContext) => c.env.AUTH.listSessions(authSettings(c), c.var.user.id);
 
@@ -37,7 +20,7 @@ export async function sessionsSection(c: ConsoleContext) {
     <section>
       <SectionHead title={t("sessions")}>
         <form method="post" action="/console/account/sessions/end" class="push">
-          <button class="btn sm">{t("sign_out_everywhere")}</button>
+          <Button class="btn sm" text={t("sign_out_everywhere")} />
         </form>
       </SectionHead>
       <Table
@@ -58,9 +41,7 @@ export async function sessionsSection(c: ConsoleContext) {
                 <span class="tag">{t("this_session")}</span>
               ) : (
                 <form method="post" action={`/console/account/sessions/${id}/end`}>
-                  <button class="btn sm" aria-label={`${t("end_session")}: ${parseBrowser(userAgent)}`}>
-                    {t("end_session")}
-                  </button>
+                  <Button class="btn sm" aria-label={`${t("end_session")}: ${parseBrowser(userAgent)}`} text={t("end_session")} />
                 </form>
               )}
             </td>

@@ -15,6 +15,7 @@ import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { maxReason } from "./quota.tsx";
 import { accountAsked, adminPage, accountName, note, operator } from "./frame.tsx";
+import { Link } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { DateTime } from "../parts/date-time.tsx";
@@ -109,9 +110,7 @@ async function inviteInto(c: ConsoleContext, account: Account) {
         <DateTime ms={expiresAt} />
       </ShownOnce>
       <p class="gap0">
-        <a class="btn primary" href={`/console/admin/accounts/${account.id}`}>
-          {t("admin_done")}
-        </a>
+        <Link class="btn primary" href={`/console/admin/accounts/${account.id}`} text={t("admin_done")} />
       </p>
     </>,
   );

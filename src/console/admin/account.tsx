@@ -13,6 +13,7 @@ import { readBalance, readBalances } from "../ledger.ts";
 import { findPerson } from "../members.ts";
 import { Moves, QuotaForm, type TypedQuota } from "./quota.tsx";
 import { accountAsked, adminPage, askAs, accountName } from "./frame.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { Note, Problem } from "../parts/note.tsx";
@@ -59,20 +60,18 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
             <p class="muted">{t("admin_not_oneself")}</p>
           ) : (
             <>
-              <a href={`${path}/${account.disabled ? "enable" : "disable"}`} class={account.disabled ? "btn" : "btn danger"}>
-                {t(account.disabled ? "enable" : "disable")}
-              </a>
-              <a href={`${path}/${account.admin ? "dismiss" : "appoint"}`} class="btn">
-                {t(account.admin ? "dismiss" : "appoint")}
-              </a>
-              <a href={`${path}/erase`} class="btn danger">
-                {t("admin_erase")}
-              </a>
+              <Link
+                href={`${path}/${account.disabled ? "enable" : "disable"}`}
+                class={account.disabled ? "btn" : "btn danger"}
+                text={t(account.disabled ? "enable" : "disable")}
+              />
+              <Link href={`${path}/${account.admin ? "dismiss" : "appoint"}`} class="btn" text={t(account.admin ? "dismiss" : "appoint")} />
+              <Link href={`${path}/erase`} class="btn danger" text={t("admin_erase")} />
             </>
           )}
           {person === null && signup(c.env) !== "closed" && (
             <form method="post" action={`${path}/invite`}>
-              <button class="btn">{t("admin_invite")}</button>
+              <Button class="btn" text={t("admin_invite")} />
             </form>
           )}
         </div>
@@ -105,7 +104,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
             <Problem text={refused.budget} />
             <BudgetFields c={c} budget={balance.budget} typed={refused.typedBudget} />
             <p>
-              <button class="btn">{t("budget_change")}</button>
+              <Button class="btn" text={t("budget_change")} />
             </p>
           </form>
         </section>
@@ -157,9 +156,12 @@ async function readKeys(c: ConsoleContext, account: Account) {
           name: "",
           isNumber: true,
           cell: ({ id, name }) => (
-            <a class="btn ghost sm danger" href={`/console/admin/accounts/${account.id}/keys/${id}`} aria-label={t("delete_key", { name })}>
-              {t("delete")}
-            </a>
+            <Link
+              class="btn ghost sm danger"
+              href={`/console/admin/accounts/${account.id}/keys/${id}`}
+              aria-label={t("delete_key", { name })}
+              text={t("delete")}
+            />
           ),
         },
       ]}

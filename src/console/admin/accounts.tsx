@@ -8,6 +8,7 @@ import { readBalance } from "../ledger.ts";
 import { parseQuota } from "../amounts.ts";
 import { readForm } from "../forms.ts";
 import { firstRows, withQuery } from "../list-address.ts";
+import { Button } from "../parts/button.tsx";
 import { CheckField, TextField } from "../parts/field.tsx";
 import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
@@ -84,15 +85,10 @@ async function list(c: ConsoleContext, refused?: Refused) {
             <Problem text={refused?.problem} />
             <TextField name="email" type="email" label={t("email")} maxlength={254} value={refused?.email} autocomplete="off" required />
             <TextField name="name" label={t("name")} maxlength={200} value={refused?.name} autocomplete="off" />
-            <TextField
-              name="quota"
-              label={t("admin_quota_in", { unit: balanceUnit(c.env) })}
-              inputmode="decimal"
-              value={refused?.quota ?? "0"}
-            />
+            <TextField name="quota" label={t("quota")} opt={balanceUnit(c.env)} inputmode="decimal" value={refused?.quota ?? "0"} />
             <CheckField name="unlimited" value="yes" checked={refused?.isUnlimited} text={t("no_limit")} />
             <p>
-              <button class="btn primary">{t("admin_open_account")}</button>
+              <Button class="btn primary" text={t("admin_open_account")} />
             </p>
           </form>
         </Fold>

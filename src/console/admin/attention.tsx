@@ -11,6 +11,7 @@ import type { Model } from "../../catalog/models.ts";
 import type { Upstreams } from "../../rpc/console-api.ts";
 import { percentText } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
+import { Button, Link } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { ClockTime, dateText, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
@@ -210,14 +211,10 @@ export const Attention = ({ found, isSwapped }: { found: Found; isSwapped?: bool
               </div>
               {verb === "reconcile" ? (
                 <form method="post" action={`${root}/reconcile`}>
-                  <button class="btn sm" aria-label={`${verbText(t, { verb })}: ${name}`}>
-                    {verbText(t, { verb })}
-                  </button>
+                  <Button class="btn sm" aria-label={`${verbText(t, { verb })}: ${name}`} text={verbText(t, { verb })} />
                 </form>
               ) : (
-                <a class="btn sm" href={path} aria-label={`${verbText(t, { verb })}: ${name}`}>
-                  {verbText(t, { verb })}
-                </a>
+                <Link class="btn sm" href={path} aria-label={`${verbText(t, { verb })}: ${name}`} text={verbText(t, { verb })} />
               )}
             </li>
           ))}

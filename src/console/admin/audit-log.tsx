@@ -3,6 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { withQuery, readPlace, placeText, firstRows } from "../list-address.ts";
 import { listAuditLog } from "../../db/audit-log.ts";
+import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Entries } from "../team/audit-log.tsx";
@@ -22,7 +23,7 @@ export async function adminAuditLog(c: ConsoleContext) {
     <>
       <form action={path} class="row">
         <TextField name="account" label={t("audit_account")} value={account} autocomplete="off" maxlength={100} />
-        <button class="btn">{t("audit_filter")}</button>
+        <Button class="btn" text={t("audit_filter")} />
       </form>
       <section>
         {rows.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={rows} />}

@@ -11,7 +11,7 @@ import { actor, page, nothingHere } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import type { Arrangement } from "../shell/layout.tsx";
 import type { PageStatus } from "../page-status.ts";
-import { Tabs } from "../parts/tabs.tsx";
+import { NavLinks } from "../parts/nav-links.tsx";
 
 /** 404 for all other users. Runs after `signedIn`, which reads the account again for each request. */
 export const adminOnly: MiddlewareHandler<ConsoleEnvironment> = async (c, next) =>
@@ -37,7 +37,10 @@ export function adminPage(c: ConsoleContext, title: string, children: Child, sta
     c,
     title,
     <>
-      <Tabs label={t("admin")} of={parts.map((part) => ({ path: part[0], text: t(part[1]), isHere: part === sectionOf(c.req.path) }))} />
+      <NavLinks
+        label={t("admin")}
+        of={parts.map((part) => ({ path: part[0], text: t(part[1]), isHere: part === sectionOf(c.req.path) }))}
+      />
       {children}
     </>,
     status,

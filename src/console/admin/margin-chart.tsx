@@ -5,7 +5,7 @@ import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { DayAxis, Plot, plotHeight, roundUp } from "../parts/plot.tsx";
-import { Swatch } from "../parts/swatch.tsx";
+import { Legend } from "../parts/legend.tsx";
 import { dayMs } from "../../base/times.ts";
 
 /** Of the ten units of a day, each of its two bars takes four. */
@@ -20,20 +20,13 @@ export const MarginChart = ({ rows, since, days }: { rows: Margin[]; since: numb
   const amount = (millionths: number) => roundedAmount(language, unit, millionths);
   const sides = [
     ["revenue", "d1", t("admin_margin_revenue")],
-    ["cost", "d3", t("admin_margin_cost")],
+    ["cost", "d6", t("admin_margin_cost")],
   ] as const;
   return (
     <div class="card">
       <header>
         <h2>{t("admin_margin_chart")}</h2>
-        <span class="meta push row">
-          {sides.map(([, colour, name]) => (
-            <span class="row">
-              <Swatch colour={colour} />
-              {name}
-            </span>
-          ))}
-        </span>
+        <Legend class="legend push" of={sides.map(([, colour, name]) => [colour, name])} />
       </header>
       <Plot label={t("admin_margin_chart")} top={top} width={days * dayWidth} lines={lines} axis={<DayAxis since={since} days={days} />}>
         {rows.flatMap((row) =>

@@ -5,16 +5,17 @@ import { Hono } from "hono";
 import { startOfDays } from "../../db/ledger-reports.ts";
 import { type Margin, type MarginGroup, readMargins } from "../../db/margins.ts";
 import { percentText } from "../amounts.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/date-time.tsx";
+import { dateText, lengthText } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
 import { askAsOperator } from "../gateway.ts";
 import { adminPage } from "./frame.tsx";
 import { MarginChart } from "./margin-chart.tsx";
-import { toDate } from "../../base/times.ts";
+import { dayMs, toDate } from "../../base/times.ts";
 
 const path = "/console/admin/margins";
 const names = { model: "model", route: "admin_margin_by_route", account: "account", day: "usage_day" } as const;
@@ -110,20 +111,20 @@ async function show(c: ConsoleContext) {
       <MarginStats rows={rows} />
       <section>
         <div class="sub">
-          <nav class="seg sm" aria-label={t("usage_group")}>
-            {groups.map((one) => (
-              <a href={`${path}?by=${one}&days=${days}`} aria-current={one === group ? "true" : undefined}>
-                {t(names[one])}
-              </a>
-            ))}
-          </nav>
-          <nav class="seg sm push" aria-label={t("usage_period")}>
-            {periods.map((one) => (
-              <a href={`${path}?by=${group}&days=${one}`} aria-current={one === days ? "true" : undefined}>
-                {one === 1 ? t("today") : t("usage_days", { days: one })}
-              </a>
-            ))}
-          </nav>
+          <NavLinks
+            class="seg sm"
+            label={t("usage_group")}
+            of={groups.map((one) => ({ path: `${path}?by=${one}&days=${days}`, text: t(names[one]), isHere: one === group }))}
+          />
+          <NavLinks
+            class="seg sm push"
+            label={t("usage_period")}
+            of={periods.map((one) => ({
+              path: `${path}?by=${group}&days=${one}`,
+              text: one === 1 ? t("today") : lengthText(c.var.language, one * dayMs),
+              isHere: one === days,
+            }))}
+          />
         </div>
         {rows.length === 0 ? (
           <Empty icon="bars" title={t("admin_margin_none")} text={t("admin_margin_none_hint")} />
@@ -141,7 +142,7 @@ async function show(c: ConsoleContext) {
       ? {}
       : {
           actions: (
-            <IconLink
+            <Link
               class="btn"
               href={`${path}/margins.csv?by=${group}&days=${days}`}
               aria-label={t("admin_margin_csv")}

@@ -8,6 +8,7 @@ import { log } from "../../base/log.ts";
 import { dayMs } from "../../base/times.ts";
 import type { RestoredAccount, RestoredDecision } from "../../rpc/operations.ts";
 import { actor } from "../frame.tsx";
+import { Button } from "../parts/button.tsx";
 import { ClockTime, DateTime } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
 import { Note } from "../parts/note.tsx";
@@ -76,8 +77,8 @@ export function AlertSection({ c, alerts, heartbeat, isFailing }: AlertsProps) {
                   <span class="muted">{t("admin_alert_over")}</span>
                 ),
             },
-            { name: t("admin_alert_since"), isExtra: true, cell: ({ beganAt }) => <DateTime ms={beganAt} /> },
-            { name: t("admin_alert_ended"), isExtra: true, cell: ({ endedAt }) => (endedAt === null ? "–" : <DateTime ms={endedAt} />) },
+            { name: t("started_at"), isExtra: true, cell: ({ beganAt }) => <DateTime ms={beganAt} /> },
+            { name: t("figure_ended"), isExtra: true, cell: ({ endedAt }) => (endedAt === null ? "–" : <DateTime ms={endedAt} />) },
             {
               name: t("admin_alert_causes"),
               class: "wrap",
@@ -92,9 +93,7 @@ export function AlertSection({ c, alerts, heartbeat, isFailing }: AlertsProps) {
         />
       )}
       <form method="post" action="/console/admin/test-alert" class="row">
-        <button class="btn" aria-describedby="test-alert-hint">
-          {t("admin_test_alert")}
-        </button>
+        <Button class="btn" aria-describedby="test-alert-hint" text={t("admin_test_alert")} />
         <span id="test-alert-hint" class="muted">
           {t("admin_test_alert_hint")}
         </span>
@@ -135,9 +134,7 @@ export const ReconcileForm = ({ c, after, restored }: { c: ConsoleContext; after
     <form method="post" action="/console/admin/reconcile">
       {after !== undefined && <input type="hidden" name="after" value={after} />}
       {restored && <input type="hidden" name="restored" value={restored} />}
-      <button class="btn" aria-describedby="reconcile-hint">
-        {t(after === undefined ? "admin_reconcile" : "admin_reconcile_more")}
-      </button>
+      <Button class="btn" aria-describedby="reconcile-hint" text={t(after === undefined ? "admin_reconcile" : "admin_reconcile_more")} />
     </form>
   );
 };
@@ -170,12 +167,8 @@ const Restored = ({ c, accounts }: { c: ConsoleContext; accounts: RestoredAccoun
             {t("admin_restored_hint")}
           </Note>
           <p class="row">
-            <button class="btn" name="restored" value="replay">
-              {t("admin_restored_replay")}
-            </button>
-            <button class="btn" name="restored" value="accept">
-              {t("admin_restored_accept")}
-            </button>
+            <Button class="btn" name="restored" value="replay" text={t("admin_restored_replay")} />
+            <Button class="btn" name="restored" value="accept" text={t("admin_restored_accept")} />
           </p>
         </form>
       )}

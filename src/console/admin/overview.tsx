@@ -10,14 +10,16 @@ import { type Margin, readMargins } from "../../db/margins.ts";
 import { type Hour, type ProviderHealth, readHours, readInFlight, readProviderHealth, readRouteHealth } from "../../db/operator-series.ts";
 import { changeText, percentText } from "../amounts.ts";
 import { openTasks, readBalance } from "../ledger.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
-import { DateTime, dateText } from "../parts/date-time.tsx";
+import { DateTime, dateText, lengthText } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { Pill } from "../parts/status.tsx";
-import { Swatch } from "../parts/swatch.tsx";
+import { Legend } from "../parts/legend.tsx";
 import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { Attention, failingRoutes, type Matter, useMatters, verbText } from "./attention.tsx";
@@ -92,16 +94,13 @@ async function readNow(c: ConsoleContext, range: Range) {
 type Now = Awaited<ReturnType<typeof readNow>>;
 
 const Ranges = ({ range }: { range: Range }) => {
-  const { t } = useAround();
-  return (
-    <nav class="seg" aria-label={t("usage_period")}>
-      {(Object.keys(ranges) as Range[]).map((one) => (
-        <a href={pathOf(one)} aria-current={one === range ? "page" : undefined}>
-          {t(`range_${one}`)}
-        </a>
-      ))}
-    </nav>
-  );
+  const { t, language } = useAround();
+  const each = (Object.keys(ranges) as Range[]).map((one) => ({
+    path: pathOf(one),
+    text: lengthText(language, ranges[one].stepMs * ranges[one].count),
+    isHere: one === range,
+  }));
+  return <NavLinks class="seg" label={t("usage_period")} of={each} />;
 };
 
 /** The first urgent matter in one sentence, with the link to the page where it is mended. */
@@ -191,7 +190,7 @@ const openCount = (t: ConsoleContext["var"]["t"], open: OpenTask[]) =>
 const State = ({ provider, upstreams }: { provider: ProviderHealth; upstreams: Now["upstreams"] }) => {
   const { t } = useAround();
   if (upstreams.providers.some(({ name, aside }) => name === provider.provider && aside))
-    return <Pill icon="again" tone="warn" text={t("admin_put_aside")} />;
+    return <Pill icon="again" tone="warn" text={t("admin_route_short_last")} />;
   if (provider.state === "ok") return <>{t("admin_health_ok")}</>;
   return <Pill icon="bad" tone={provider.state === "down" ? "bad" : "warn"} text={t(`admin_health_${provider.state}`)} />;
 };
@@ -202,9 +201,7 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
   return (
     <section>
       <SectionHead title={t("admin_providers")}>
-        <a class="push t13" href={`${path}/providers`}>
-          {t("admin_all_providers")}
-        </a>
+        <Link class="push t13" href={`${path}/providers`} text={t("admin_all_providers")} />
       </SectionHead>
       <DataTable
         label={t("admin_providers")}
@@ -212,7 +209,11 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
         rows={providers}
         columns={[
           { name: t("admin_provider"), cell: ({ provider }) => provider },
-          { name: t(`range_${range}`), isExtra: true, cell: (provider) => <Beat provider={provider} steps={steps} /> },
+          {
+            name: lengthText(language, steps.stepMs * steps.count),
+            isExtra: true,
+            cell: (provider) => <Beat provider={provider} steps={steps} />,
+          },
           { name: t("state"), cell: (provider) => <State provider={provider} upstreams={upstreams} /> },
           { name: t("task_attempts"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
           { name: t("failed_status"), isNumber: true, cell: ({ failures, calls }) => percentText(language, failures / calls) },
@@ -242,10 +243,13 @@ const Present = (read: Now) => {
         <div class="card">
           <header>
             <h2>{t("admin_money_chart")}</h2>
-            <ul class="legend push">
-              <Key look="d1" text={t("admin_margin_revenue")} />
-              <Key look="cost" text={t("admin_margin_cost")} />
-            </ul>
+            <Legend
+              class="legend push"
+              of={[
+                ["d1", t("admin_margin_revenue")],
+                ["d6", t("admin_margin_cost")],
+              ]}
+            />
           </header>
           <MoneyChart hours={hours} steps={steps} />
           <h3 class="pt">{t("admin_tasks_chart")}</h3>
@@ -273,13 +277,6 @@ const Present = (read: Now) => {
     </div>
   );
 };
-
-const Key = ({ look, text }: { look: string; text: string }) => (
-  <li>
-    <Swatch colour={look} />
-    {text}
-  </li>
-);
 
 interface Customer {
   margin: Margin;
@@ -313,9 +310,7 @@ const Largest = ({ first, customers }: { first: number; customers: Customer[] })
     <section>
       <SectionHead title={t("admin_largest")}>
         <span class="meta">{t("admin_since_day", { day: dateText(language, first) })}</span>
-        <a class="push t13" href={`${path}/margins?by=account`}>
-          {t("admin_all_accounts")}
-        </a>
+        <Link class="push t13" href={`${path}/margins?by=account`} text={t("admin_all_accounts")} />
       </SectionHead>
       <DataTable
         label={t("admin_largest")}
@@ -377,9 +372,7 @@ export async function operatorPage(c: ConsoleContext) {
           {t("admin_audit_hint")}
         </p>
         <form action="/console/admin/audit">
-          <button class="btn" aria-describedby="audit-hint">
-            {t("admin_check_audit")}
-          </button>
+          <Button class="btn" aria-describedby="audit-hint" text={t("admin_check_audit")} />
         </form>
       </section>
       <section id="reconcile" class="card stack">

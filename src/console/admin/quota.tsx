@@ -1,6 +1,7 @@
 /** An account's quota: the form that changes it, and the changes so far. */
 
 import type { QuotaChange } from "../../db/quota-changes.ts";
+import { Button } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { CheckField, TextField } from "../parts/field.tsx";
@@ -40,7 +41,8 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
       </fieldset>
       <TextField
         name="amount"
-        label={t("admin_quota_in", { unit })}
+        label={t("admin_amount")}
+        opt={unit}
         inputmode="decimal"
         autocomplete="off"
         hint={t("admin_amount_hint")}
@@ -56,7 +58,7 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
         value={typed?.reason}
       />
       <p>
-        <button class="btn primary">{t("admin_change_quota")}</button>
+        <Button class="btn primary" text={t("admin_change_quota")} />
       </p>
     </form>
   );

@@ -6,6 +6,7 @@ import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
 import { Plot, plotHeight, roundUp } from "../parts/plot.tsx";
+import { Stack, stepWidth } from "../parts/series.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { dayMs } from "../../base/times.ts";
 
@@ -17,9 +18,6 @@ export interface Steps {
 }
 
 const low = 72;
-/** Of the ten units of a step, its bar takes eight. */
-const stepWidth = 10;
-const barWidth = 8;
 
 /** Every step in its order, those without settlements too. */
 export const fillSteps = (hours: Hour[], { since, stepMs, count }: Steps): Hour[] => {
@@ -78,15 +76,14 @@ export const InFlightChart = ({ counts, steps }: { counts: ReadonlyMap<number, n
   return (
     <div class="plot hist">
       <svg viewBox={`0 0 ${steps.count * stepWidth} ${low}`} preserveAspectRatio="none" role="img" aria-label={t("admin_open_tasks")}>
-        {[...counts].map(([at, count]) => {
-          const tall = (count / top) * low;
-          const x = ((at - steps.since) / steps.stepMs) * stepWidth + 1;
-          return (
-            <rect class="ok" x={x} y={(low - tall).toFixed(1)} width={barWidth} height={tall.toFixed(1)}>
-              <title>{`${name(at)}: ${count.toLocaleString(language)}`}</title>
-            </rect>
-          );
-        })}
+        {[...counts].map(([at, count]) => (
+          <Stack
+            at={(at - steps.since) / steps.stepMs}
+            top={top}
+            height={low}
+            bars={[{ look: "ok", value: count, title: `${name(at)}: ${count.toLocaleString(language)}` }]}
+          />
+        ))}
       </svg>
       <Axis steps={steps} marks={1} />
     </div>
@@ -102,23 +99,23 @@ export const TaskChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => 
     <div class="plot hist">
       <svg viewBox={`0 0 ${hours.length * stepWidth} ${low}`} preserveAspectRatio="none" role="img" aria-label={t("admin_tasks_chart")}>
         {hours.map((one, at) => {
-          let below = 0;
-          return (
-            [
-              ["ok", one.completed, "completed"],
-              ["no", one.caller, "admin_by_callers"],
-              ["bad", one.failed, "failed_status"],
-            ] as const
-          ).map(([look, count, word]) => {
-            if (count === 0) return null;
-            const tall = (count / top) * low;
-            below += tall;
-            return (
-              <rect class={look} x={at * stepWidth + 1} y={(low - below).toFixed(1)} width={barWidth} height={tall.toFixed(1)}>
-                <title>{`${name(one.hour)}, ${t(word)}: ${count.toLocaleString(language)}`}</title>
-              </rect>
-            );
+          const bar = (look: string, value: number, word: string) => ({
+            look,
+            value,
+            title: `${name(one.hour)}, ${word}: ${value.toLocaleString(language)}`,
           });
+          return (
+            <Stack
+              at={at}
+              top={top}
+              height={low}
+              bars={[
+                bar("ok", one.completed, t("completed")),
+                bar("no", one.caller, t("admin_by_callers")),
+                bar("bad", one.failed, t("failed_status")),
+              ]}
+            />
+          );
         })}
       </svg>
       <Axis steps={steps} marks={1} />

@@ -25,7 +25,7 @@ export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) 
         },
         { name: t("model"), isExtra: true, cell: ({ model }) => model },
         { name: t("status"), cell: (task) => <StatusPill task={task} /> },
-        { name: t("created"), isNumber: true, cell: (task) => <DateTime ms={1000 * task.created_at} /> },
+        { name: t("created"), isNumber: true, isExtra: true, cell: (task) => <DateTime ms={1000 * task.created_at} /> },
       ]}
     />
   );

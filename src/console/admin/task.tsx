@@ -10,6 +10,7 @@ import { auditRow } from "../../db/audit-log.ts";
 import { actor, nothingHere } from "../frame.tsx";
 import { adminPage, askAs, note } from "./frame.tsx";
 import { isStuck, toState } from "./task-state.ts";
+import { Link } from "../parts/button.tsx";
 import { taskPath as toApiPath } from "../parts/ids.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Money } from "../parts/money.tsx";
@@ -63,14 +64,8 @@ async function show(c: ConsoleContext) {
         {t("admin_again_hint")}
       </p>
       <p class="row gap0">
-        <a href={taskPath(c)} class="btn" aria-describedby="again-hint">
-          {t("admin_look_again")}
-        </a>
-        {!isFinal(task) && (
-          <a href={`${taskPath(c)}/cancel`} class="btn danger">
-            {t("admin_end_task")}
-          </a>
-        )}
+        <Link href={taskPath(c)} class="btn" aria-describedby="again-hint" text={t("admin_look_again")} />
+        {!isFinal(task) && <Link href={`${taskPath(c)}/cancel`} class="btn danger" text={t("admin_end_task")} />}
       </p>
     </>,
   );

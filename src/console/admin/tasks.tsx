@@ -1,6 +1,7 @@
 /** Open tasks of all accounts, oldest first, with the stuck ones separately. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
+import { Button } from "../parts/button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Hono } from "hono";
@@ -9,7 +10,7 @@ import { openTasks } from "../ledger.ts";
 import { readPlace, placeText, firstRows, withQuery } from "../list-address.ts";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, toState } from "./task-state.ts";
-import { DateTime } from "../parts/date-time.tsx";
+import { DateTime, lengthText } from "../parts/date-time.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable } from "../parts/table.tsx";
@@ -38,7 +39,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         },
         { name: t("status"), cell: ({ state }) => t(`admin_state_${state}`) },
         { name: t("model"), isExtra: true, cell: ({ model }) => model },
-        { name: t("reserved"), isNumber: true, cell: ({ held }) => <Money millionths={held} /> },
+        { name: t("reserved"), isNumber: true, isExtra: true, cell: ({ held }) => <Money millionths={held} /> },
         { name: t("admin_since"), cell: ({ at }) => <DateTime ms={at} /> },
         {
           name: t("account"),
@@ -79,12 +80,12 @@ async function list(c: ConsoleContext) {
           <select name="days" class="in auto">
             {spans.map((span) => (
               <option value={span} selected={span === days}>
-                {t(`admin_days_${span}`)}
+                {lengthText(c.var.language, Number(span) * dayMs)}
               </option>
             ))}
           </select>
         </label>
-        <button class="btn">{t("admin_look_again")}</button>
+        <Button class="btn" text={t("admin_look_again")} />
       </form>
       <section>
         <SectionHead title={t("admin_stuck")} />

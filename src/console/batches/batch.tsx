@@ -6,19 +6,21 @@ import { formatAmount, percentText } from "../amounts.ts";
 import { type Batch, readBatch, type Refusal } from "../answers.ts";
 import { nothingHere, page } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
+import { Legend } from "../parts/legend.tsx";
 import { Problem } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Facts } from "../parts/table.tsx";
 import { live } from "../tasks/live.ts";
 import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
-import { BatchPill, batchName, batchPath, durationText, hasEnded, Key, LinesMeter, MoneyMeter, reasonText } from "./state.tsx";
+import { BatchPill, batchName, batchPath, durationText, hasEnded, LinesMeter, MoneyMeter, reasonText } from "./state.tsx";
 import { fromUnits } from "../../db/ledger.ts";
 
 const shownFailures = 8;
@@ -47,20 +49,22 @@ const Work = ({ batch }: { batch: Batch }) => {
                   rate: perMinute.toLocaleString(language),
                 })}
         </span>
-        <ul class="legend push">
-          {(
+        <Legend
+          class="legend push"
+          of={(
             [
               ["d2", completed, "batch_done_word"],
               ["d1", running, "batch_run_word"],
               ["bad", failed, "batch_failed_word"],
               ["none", queued, "batch_wait_word"],
             ] as const
-          ).map(([as, count, word]) => (
-            <Key as={as}>
+          ).map(([colour, count, word]) => [
+            colour,
+            <>
               <b>{count.toLocaleString(language)}</b> {t(word)}
-            </Key>
-          ))}
-        </ul>
+            </>,
+          ])}
+        />
       </div>
       <LinesMeter batch={batch} />
     </>
@@ -85,22 +89,33 @@ const Spending = ({ batch }: { batch: Batch }) => {
             </>
           )}
         </span>
-        <ul class="legend push">
-          <Key as="held">
-            <b>
-              <Money millionths={fromUnits(reserved)} />
-            </b>{" "}
-            {t("batch_held_word")}
-          </Key>
-          {expected !== undefined && (
-            <Key>
-              {t("batch_all_cost")}{" "}
-              <b>
-                <Money millionths={fromUnits(expected)} />
-              </b>
-            </Key>
-          )}
-        </ul>
+        <Legend
+          class="legend push"
+          of={[
+            [
+              "held",
+              <>
+                <b>
+                  <Money millionths={fromUnits(reserved)} />
+                </b>{" "}
+                {t("batch_held_word")}
+              </>,
+            ],
+            ...(expected === undefined
+              ? []
+              : [
+                  [
+                    undefined,
+                    <>
+                      {t("batch_all_cost")}{" "}
+                      <b>
+                        <Money millionths={fromUnits(expected)} />
+                      </b>
+                    </>,
+                  ] as const,
+                ]),
+          ]}
+        />
       </div>
       <MoneyMeter batch={batch} />
       {(limit ?? expected) !== undefined && <p class="meta pt">{t(limit === null ? "batch_no_limit_hint" : "batch_mark_hint")}</p>}
@@ -143,20 +158,23 @@ const Failed = ({ c, batch, groups, code, lines }: FailedProps) => {
             </form>
           )}
           {sum("repeatable") > 0 && (
-            <IconLink class="btn ghost sm" href={`${path}/failed.jsonl${query}`} download icon="down" text={t("batch_lines_file")} />
+            <Link class="btn ghost sm" href={`${path}/failed.jsonl${query}`} download icon="down" text={t("batch_lines_file")} />
           )}
         </span>
       </SectionHead>
-      <nav class="chips sl" aria-label={t("admin_reason")}>
-        <a class="chip" href={path} aria-current={code === undefined ? "true" : undefined}>
-          {t("any_kind")} <b>{groups.reduce((total, group) => total + group.lines, 0).toLocaleString(language)}</b>
-        </a>
-        {groups.map((group) => (
-          <a class="chip" href={`${path}?code=${encodeURIComponent(group.code)}`} aria-current={group.code === code ? "true" : undefined}>
-            {reasonText(t, group.code)} <b>{group.lines.toLocaleString(language)}</b>
-          </a>
-        ))}
-      </nav>
+      <NavLinks
+        class="chips sl"
+        label={t("admin_reason")}
+        of={[
+          { path, text: t("any_kind"), count: groups.reduce((total, group) => total + group.lines, 0), isHere: code === undefined },
+          ...groups.map((group) => ({
+            path: `${path}?code=${encodeURIComponent(group.code)}`,
+            text: reasonText(t, group.code),
+            count: group.lines,
+            isHere: group.code === code,
+          })),
+        ]}
+      />
       <div class="gap0">
         <LineRows lines={lines} previews={new Map()} label={t("batch_failed_lines")} />
       </div>
@@ -213,13 +231,13 @@ const Deliveries = ({ batch }: { batch: Batch }) => {
       <SectionHead title={t("delivery")}>
         {pending + failed > 0 && (
           <form method="post" action={`/console/batches/${id}/delivery`} class="push">
-            <IconButton class="btn sm" icon="again" text={t(failed > 0 ? "delivery_again" : "delivery_now")} />
+            <Button class="btn sm" icon="again" text={t(failed > 0 ? "delivery_again" : "delivery_now")} />
           </form>
         )}
       </SectionHead>
       <Facts
         of={[
-          [t("delivery_delivered"), delivered.toLocaleString(language)],
+          [t("callback_delivered"), delivered.toLocaleString(language)],
           [t("delivery_pending"), pending.toLocaleString(language)],
           [t("delivery_failed"), failed.toLocaleString(language)],
         ]}
@@ -240,7 +258,11 @@ const Details = ({ batch }: { batch: Batch }) => {
     results_file: results,
     deliver_to: delivery,
   } = batch;
-  const file = (fileId: string) => <a href={`/console/files/${fileId}/content`}>{cutId(fileId)}</a>;
+  const file = (fileId: string) => (
+    <a href={`/console/files/${fileId}/content`}>
+      <code class="id">{cutId(fileId)}</code>
+    </a>
+  );
   return (
     <aside>
       <section>
@@ -251,8 +273,8 @@ const Details = ({ batch }: { batch: Batch }) => {
             [t("batch_lines"), counts.total === 0 ? "–" : counts.total.toLocaleString(language)],
             [t("batch_at_once"), String(concurrency)],
             delivery !== undefined && [t("deliver_to"), delivery.destination],
-            [t("batch_began"), <ClockTime ms={1000 * createdAt} />],
-            endedAt !== undefined && [t("batch_ended"), <ClockTime ms={1000 * endedAt} />],
+            [t("started_at"), <ClockTime ms={1000 * createdAt} />],
+            endedAt !== undefined && [t("figure_ended"), <ClockTime ms={1000 * endedAt} />],
             results !== undefined && [t("batch_results_file"), file(results)],
             [
               t("batch"),
@@ -301,7 +323,7 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
         : live(code === undefined ? path : `${path}?code=${encodeURIComponent(code)}`, "batch", isDelivering ? "every 5s" : "every 3s"))}
     >
       <div class="head titled">
-        <IconLink class="btn ghost icon sm" href="/console/batches" aria-label={t("batch_back")} icon="left" />
+        <Link class="btn ghost icon sm" href="/console/batches" aria-label={t("batch_back")} icon="left" />
         <h1 class="clip">{name}</h1>
         <span role="status">
           <BatchPill batch={batch} />
@@ -319,7 +341,7 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
               <span>{t("batch_zip")}</span>
             </a>
           )}
-          {!hasEnded(batch) && <IconLink class="btn danger" href={`${path}/cancel`} icon="stop" text={t("cancel")} />}
+          {!hasEnded(batch) && <Link class="btn danger" href={`${path}/cancel`} icon="stop" text={t("cancel")} />}
         </span>
       </div>
       <Problem text={refusal?.text} />
@@ -336,9 +358,11 @@ export async function batchPage(c: ConsoleContext, id: string, refusal?: Refusal
           {latest && latest.lines.length > 0 && (
             <section>
               <SectionHead title={t("batch_latest")}>
-                <a class="push t13" href={`${path}/lines`}>
-                  {t("batch_all_lines", { count: (batch.counts.completed + batch.counts.failed).toLocaleString(language) })}
-                </a>
+                <Link
+                  class="push t13"
+                  href={`${path}/lines`}
+                  text={t("batch_all_lines", { count: (batch.counts.completed + batch.counts.failed).toLocaleString(language) })}
+                />
               </SectionHead>
               <Reel lines={latest.lines} previews={await linePreviews(c, latest.lines)} path={`${path}/lines`} />
             </section>

@@ -12,7 +12,7 @@ import { BucketAnswer } from "../parts/delivery.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Fold, FoldLink } from "../parts/fold.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { DataTable } from "../parts/table.tsx";
@@ -103,16 +103,20 @@ const Rows = ({ list }: { list: Destination[] }) => {
           cell: ({ name }) => (
             <span class="row end">
               <form method="post" action={`${path}/${name}/test`}>
-                <button class="btn sm" aria-label={t("destination_test_named", { name })}>
-                  {t("destination_test")}
-                </button>
+                <Button class="btn ghost sm" aria-label={t("destination_test_named", { name })} text={t("destination_test")} />
               </form>
-              <a class="btn ghost sm hide-s" href={`${path}?change=${name}#form`} aria-label={t("destination_change_named", { name })}>
-                {t("destination_change")}
-              </a>
-              <a class="btn ghost sm danger" href={`${path}/${name}/delete`} aria-label={t("delete_named", { name })}>
-                {t("delete")}
-              </a>
+              <Link
+                class="btn ghost sm"
+                href={`${path}?change=${name}#form`}
+                aria-label={t("destination_change_named", { name })}
+                text={t("destination_change")}
+              />
+              <Link
+                class="btn ghost sm danger"
+                href={`${path}/${name}/delete`}
+                aria-label={t("delete_named", { name })}
+                text={t("delete")}
+              />
             </span>
           ),
         },
@@ -158,12 +162,8 @@ const Form = ({ changed, typed, problems = [], isFirst }: FormProps) => {
           </div>
           <TextField {...of("prefix")} hint={t("destination_prefix_hint")} />
           <p class="row">
-            <button class="btn primary">{t(changed ? "save" : "destination_add")}</button>
-            {changed && (
-              <a class="btn" href={path}>
-                {t("cancel")}
-              </a>
-            )}
+            <Button class="btn primary" text={t(changed ? "save" : "destination_add")} />
+            {changed && <Link class="btn" href={path} text={t("cancel")} />}
           </p>
         </form>
       </Fold>
@@ -190,7 +190,7 @@ async function destinationsPage(c: ConsoleContext, { test, typed, problems, prob
       <section>
         {list.length === 0 ? (
           <Empty icon="upload" title={t("destinations_none")} text={t("destinations_none_hint")}>
-            <IconLink class="btn" href="/docs/delivery" icon="book" text={t("docs")} />
+            <Link class="btn" href="/docs/delivery" icon="book" text={t("docs")} />
           </Empty>
         ) : (
           <Rows list={list} />

@@ -9,12 +9,12 @@ import { askGateway } from "../gateway.ts";
 import { firstRows, withQuery } from "../list-address.ts";
 import { useAround } from "../parts/context.ts";
 import { CopiedId } from "../parts/copy.tsx";
-import { DateTime } from "../parts/date-time.tsx";
+import { DateTime, lengthText } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { sizeText, typeName } from "../parts/file-text.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -82,16 +82,19 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
             <span class="row end">
               {file.type === "application/jsonl" && (
                 <a
-                  class="btn ghost sm hide-s"
+                  class="btn ghost sm"
                   href={`/console/batches/new?file=${file.id}`}
                   aria-label={t("file_run_named", { name: nameOf(file) })}
                 >
                   {t("file_run")}
                 </a>
               )}
-              <a class="btn ghost sm danger" href={`${path}/${file.id}/delete`} aria-label={t("delete_named", { name: nameOf(file) })}>
-                {t("delete")}
-              </a>
+              <Link
+                class="btn ghost sm danger"
+                href={`${path}/${file.id}/delete`}
+                aria-label={t("delete_named", { name: nameOf(file) })}
+                text={t("delete")}
+              />
             </span>
           ),
         },
@@ -101,7 +104,7 @@ const FileTable = ({ files: rows }: { files: StoredFile[] }) => {
 };
 
 const Upload = () => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   return (
     <form method="post" action={path} enctype="multipart/form-data" class="card upload">
       <TextField
@@ -115,10 +118,13 @@ const Upload = () => {
       <SelectField
         name="expires_in"
         label={t("file_kept")}
-        options={lifetimes.map((seconds) => ({ value: String(seconds), text: t(`file_kept_${seconds}`) }))}
+        options={lifetimes.map((seconds) => ({
+          value: String(seconds),
+          text: lengthText(language, 1000 * seconds),
+        }))}
         value="86400"
       />
-      <IconButton class="btn primary" icon="upload" text={t("file_upload_do")} />
+      <Button class="btn primary" icon="upload" text={t("file_upload_do")} />
     </form>
   );
 };
@@ -142,7 +148,7 @@ async function filesPage(c: ConsoleContext, refusal?: Refusal) {
       <section>
         {rows.length === 0 ? (
           <Empty icon="file" title={t("files_none")} text={t("files_none_hint")}>
-            <IconLink class="btn" href="/docs/files" icon="book" text={t("docs")} />
+            <Link class="btn" href="/docs/files" icon="book" text={t("docs")} />
           </Empty>
         ) : (
           <FileTable files={rows} />

@@ -6,11 +6,12 @@ import { readBatch, type TaskData } from "../answers.ts";
 import { nothingHere, page } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import { withQuery } from "../list-address.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { useAround } from "../parts/context.ts";
 import { DeliveryPill } from "../parts/delivery.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Back } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { StatusPill } from "../parts/status.tsx";
@@ -156,28 +157,27 @@ export async function linesPage(c: ConsoleContext, id: string) {
   const lines = found?.lines ?? [];
   const path = `/console/batches/${batch.id}`;
   const pathWith = (asked: Record<string, string | undefined>) => withQuery(`${path}/lines`, asked);
-  const chip = (one: (typeof statuses)[number] | undefined, text: string) => (
-    <a class="chip" href={pathWith({ status: one })} aria-current={one === status && code === undefined ? "true" : undefined}>
-      {text}
-    </a>
-  );
+  const link = (one: (typeof statuses)[number] | undefined, text: string) => ({
+    path: pathWith({ status: one }),
+    text,
+    isHere: one === status && code === undefined,
+  });
   return page(
     c,
     batchName(batch),
     <>
-      <p class="row">
-        <IconLink class="btn sm" href={path} icon="left" text={t("batch")} />
-        <span class="chips push" role="group" aria-label={t("status")}>
-          {chip(undefined, t("any_kind"))}
-          {chip("completed", t("completed"))}
-          {chip("failed", t("failed_status"))}
-          {code !== undefined && (
-            <a class="chip" href={pathWith({ status, code })} aria-current="true">
-              {reasonText(t, code)}
-            </a>
-          )}
-        </span>
-      </p>
+      <div class="sub">
+        <NavLinks
+          class="chips"
+          label={t("status")}
+          of={[
+            link(undefined, t("any_kind")),
+            link("completed", t("completed")),
+            link("failed", t("failed_status")),
+            code !== undefined && { path: pathWith({ status, code }), text: reasonText(t, code), isHere: true },
+          ]}
+        />
+      </div>
       {lines.length === 0 ? (
         <Empty icon="list" title={t("batch_no_lines")} text={t("batch_no_lines_hint")} />
       ) : (
@@ -186,14 +186,13 @@ export async function linesPage(c: ConsoleContext, id: string) {
         </div>
       )}
       <Pager
-        note={t("batch_in_order")}
         first={after === undefined ? undefined : pathWith({ status, code })}
         firstText={t("batch_first_page")}
         next={found?.hasMore ? pathWith({ status, code, after: String(lines.at(-1)!.n) }) : undefined}
-        nextText={t("batch_next_page")}
+        nextText={t("admin_next")}
       />
     </>,
     200,
-    { lead: t("batch_lines_lead") },
+    { lead: <Back to={path} text={t("batch")} more={t("batch_lines_lead")} /> },
   );
 }

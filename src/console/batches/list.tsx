@@ -8,7 +8,7 @@ import { withQuery } from "../list-address.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
@@ -56,11 +56,12 @@ const Batches = ({ data }: { data: Batch[] }) => {
       columns={[
         {
           name: t("batch"),
+          class: "cut",
           cell: (batch) => (
             <a class="plain thing" href={`${path}/${batch.id}`}>
               <span>
                 <b class="clip">{batchName(batch)}</b>
-                <span class="meta">{batch.reference === undefined ? "" : cutId(batch.id)}</span>
+                {batch.reference !== undefined && <code class="id hide-s">{cutId(batch.id)}</code>}
               </span>
             </a>
           ),
@@ -99,8 +100,8 @@ const None = () => {
   const { t } = useAround();
   return (
     <Empty icon="layers" title={t("batches_none")} text={t("batches_none_hint")}>
-      <IconLink class="btn primary" href={`${path}/new`} icon="plus" text={t("batch_new")} />
-      <IconLink class="btn" href="/docs/batches" icon="book" text={t("docs")} />
+      <Link class="btn primary" href={`${path}/new`} icon="plus" text={t("batch_new")} />
+      <Link class="btn" href="/docs/batches" icon="book" text={t("docs")} />
     </Empty>
   );
 };
@@ -135,7 +136,7 @@ export async function listBatches(c: ConsoleContext) {
     200,
     {
       lead: t("batches_lead"),
-      actions: data.length > 0 && <IconLink class="btn primary" href={`${path}/new`} icon="plus" text={t("batch_new")} />,
+      actions: data.length > 0 && <Link class="btn primary" href={`${path}/new`} icon="plus" text={t("batch_new")} />,
     },
   );
 }

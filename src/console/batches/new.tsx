@@ -6,9 +6,10 @@ import { type Destination, readBatch, readDestinations, readError, readFile, rea
 import { BadForm, readForm } from "../forms.ts";
 import { page } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { useAround } from "../parts/context.ts";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { DataTable, Stats } from "../parts/table.tsx";
@@ -40,16 +41,14 @@ interface Shown {
 const Ways = ({ from }: { from: "file" | "text" }) => {
   const { t } = useAround();
   return (
-    <nav class="seg" aria-label={t("batch_from")}>
-      {(["file", "text"] as const).map((one) => (
-        <IconLink
-          href={one === "file" ? `${path}/new` : `${path}/new?from=text`}
-          aria-current={one === from ? "true" : undefined}
-          icon={one === "file" ? "file" : "list"}
-          text={t(`batch_from_${one}`)}
-        />
-      ))}
-    </nav>
+    <NavLinks
+      class="seg"
+      label={t("batch_from")}
+      of={[
+        { path: `${path}/new`, icon: "file", text: t("batch_from_file"), isHere: from === "file" },
+        { path: `${path}/new?from=text`, icon: "list", text: t("batch_from_text"), isHere: from === "text" },
+      ]}
+    />
   );
 };
 
@@ -66,10 +65,8 @@ const FileForm = () => {
         required
       />
       <p class="row">
-        <button class="btn primary">{t("batch_check")}</button>
-        <a class="btn ghost" href="/console/files">
-          {t("batch_own_files")}
-        </a>
+        <Button class="btn primary" text={t("batch_check")} />
+        <Link class="btn ghost" href="/console/files" text={t("batch_own_files")} />
       </p>
     </form>
   );
@@ -108,7 +105,7 @@ const TextForm = ({ choices, text, model }: { choices: Choice[]; text: string | 
         <ModelChoice choices={choices} chosen={model} />
       </div>
       <p class="row">
-        <button class="btn primary">{t("batch_check")}</button>
+        <Button class="btn primary" text={t("batch_check")} />
       </p>
     </form>
   );
@@ -252,10 +249,8 @@ const StartForm = ({ c, file, checked, destinations, typed }: StartProps) => {
         />
       )}
       <p class="row">
-        <button class="btn primary">{t("batch_start", { price: formatAmount(c, checked.price) })}</button>
-        <a class="btn" href={`${path}/new`}>
-          {t("batch_other_lines")}
-        </a>
+        <Button class="btn primary" text={t("batch_start", { price: formatAmount(c, checked.price) })} />
+        <Link class="btn" href={`${path}/new`} text={t("batch_other_lines")} />
       </p>
     </form>
   );
@@ -289,9 +284,7 @@ async function review(c: ConsoleContext, file: string, typed?: Typed) {
         <StartForm c={c} file={file} checked={checked} destinations={destinations} typed={typed} />
       ) : (
         <p class="gap">
-          <a class="btn" href={`${path}/new`}>
-            {t("batch_other_lines")}
-          </a>
+          <Link class="btn" href={`${path}/new`} text={t("batch_other_lines")} />
         </p>
       )}
       <Faults checked={checked} />

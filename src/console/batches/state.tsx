@@ -1,31 +1,22 @@
 /** A batch at a glance: its name, its path, its state as a pill, reasons of failures, its lines and its money as meters, and how long it still takes. */
 
-import type { Child } from "hono/jsx";
 import { roundedAmount } from "../amounts.ts";
 import type { Batch } from "../answers.ts";
 import type { Language, Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { spaced } from "../parts/date-time.tsx";
 import { cutId } from "../parts/ids.ts";
-import { Pill } from "../parts/status.tsx";
-import { Swatch } from "../parts/swatch.tsx";
+import { Pill, StatusPill } from "../parts/status.tsx";
 import { fromUnits } from "../../db/ledger.ts";
 
 export const batchName = ({ id, reference }: Batch) => reference ?? cutId(id);
 export const hasEnded = ({ ended_at: endedAt }: Batch) => endedAt !== undefined;
 
-const looks = {
-  validating: { icon: "spin", tone: "run" },
-  in_progress: { icon: "spin", tone: "run" },
-  completed: { icon: "ok", tone: "good" },
-  cancelled: { icon: "ban", tone: "" },
-  failed: { icon: "bad", tone: "bad" },
-} as const;
-
 export const BatchPill = ({ batch: { status, waiting_for: waiting } }: { batch: Batch }) => {
   const { t } = useAround();
   if (waiting !== undefined) return <Pill icon="clock" tone="warn" text={t(`batch_waits_${waiting}`)} />;
-  return <Pill {...looks[status]} text={t(`batch_${status}`)} />;
+  if (status === "validating") return <Pill icon="spin" tone="run" text={t("batch_validating")} />;
+  return status === "failed" ? <Pill icon="bad" tone="bad" text={t("batch_failed")} /> : <StatusPill task={{ status }} />;
 };
 
 /** The path of a batch in the API. An id from a path may be empty or `..`. */
@@ -97,14 +88,6 @@ const Meter = ({ label, parts, of, mark, isThin }: MeterProps) => {
     </svg>
   );
 };
-
-/** An entry of a legend: a small square in the part's colour, a figure, and a word. */
-export const Key = ({ as, children }: { as?: string; children?: Child }) => (
-  <li>
-    {as && <Swatch colour={as} />}
-    {children}
-  </li>
-);
 
 /** The words of the meter of lines. */
 function linesLabel(t: Translate, language: Language, { counts }: Batch): string {

@@ -1,7 +1,7 @@
 /** Batches, files and destinations: three pages of one subject, each with a tab. */
 
 import { useAround } from "../parts/context.ts";
-import { Tabs } from "../parts/tabs.tsx";
+import { NavLinks } from "../parts/nav-links.tsx";
 
 const places = { batches: "/console/batches", files: "/console/files", destinations: "/console/destinations" } as const;
 type Place = keyof typeof places;
@@ -9,5 +9,5 @@ type Place = keyof typeof places;
 export const BatchTabs = ({ at }: { at: Place }) => {
   const { t } = useAround();
   const names = Object.keys(places) as Place[];
-  return <Tabs label={t("batches")} of={names.map((name) => ({ path: places[name], text: t(name), isHere: name === at }))} />;
+  return <NavLinks label={t("batches")} of={names.map((name) => ({ path: places[name], text: t(name), isHere: name === at }))} />;
 };

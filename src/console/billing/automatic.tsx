@@ -5,6 +5,7 @@ import type { PaymentOptions } from "../../rpc/payments.ts";
 import { decimal, formatAmount, fullAmount, parseQuota } from "../amounts.ts";
 import type { ConsoleContext } from "../context.ts";
 import { actor } from "../frame.tsx";
+import { Button } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
@@ -154,12 +155,8 @@ export const Automatic = ({ path, options: { offered, perCent }, set, typed }: A
         )}
         {set && (
           <p class="row">
-            <button class="btn" name="do" value="save">
-              {t("save")}
-            </button>
-            <button class="btn ghost" name="do" value="card">
-              {t("billing_another_card")}
-            </button>
+            <Button class="btn" name="do" value="save" text={t("save")} />
+            <Button class="btn ghost" name="do" value="card" text={t("billing_another_card")} />
           </p>
         )}
       </form>

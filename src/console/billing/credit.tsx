@@ -11,6 +11,7 @@ import { readBalance } from "../ledger.ts";
 import { toLetter } from "../letters.ts";
 import { postOf } from "../mail.ts";
 import { findOperators, findRecipients } from "../members.ts";
+import { Button } from "../parts/button.tsx";
 import { TextArea } from "../parts/field.tsx";
 import { Note, Problem } from "../parts/note.tsx";
 import { paymentOptions } from "./top-up.tsx";
@@ -53,7 +54,7 @@ async function creditPage(c: ConsoleContext, { words = "", problem, status = 200
         <Problem text={problem} />
         <TextArea name="words" label={t("credit_words")} opt={t("optional")} rows={3} maxlength={maxWords} value={words} />
         <p>
-          <button class="btn primary">{t("credit_ask")}</button>
+          <Button class="btn primary" text={t("credit_ask")} />
         </p>
       </form>
     ),

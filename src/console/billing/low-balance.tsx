@@ -1,6 +1,7 @@
 /** The setting below which balance owners get an e-mail. */
 
 import { decimal } from "../amounts.ts";
+import { Button } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 
@@ -28,7 +29,7 @@ export const LowBalance = ({ path, threshold, typed }: LowBalanceProps) => {
           autocomplete="off"
           maxlength={20}
         />
-        <button class="btn">{t("save")}</button>
+        <Button class="btn" text={t("save")} />
       </form>
     </details>
   );

@@ -10,7 +10,7 @@ import { isAtLeast } from "../access.ts";
 import { actor, nothingHere, page, signedIn } from "../frame.tsx";
 import { readBalance, readSpent } from "../ledger.ts";
 import { Note } from "../parts/note.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { formatAmount, parseQuota } from "../amounts.ts";
@@ -59,13 +59,7 @@ const readPaid = async (c: ConsoleContext, part: Parameters<typeof listPaid>[2])
 
 /** The title of a list with the link to its file. */
 const FileTitle = ({ title, file, label }: { title: string; file: string | false; label: string }) => (
-  <SectionHead title={title}>
-    {file && (
-      <a class="push t13" href={`${path}/${file}`} aria-label={label}>
-        CSV
-      </a>
-    )}
-  </SectionHead>
+  <SectionHead title={title}>{file && <Link class="push t13" href={`${path}/${file}`} aria-label={label} text="CSV" />}</SectionHead>
 );
 
 async function billingPage(c: ConsoleContext, { code, payment, automatic, below, problem, status = 200 }: Shown = {}) {
@@ -170,7 +164,7 @@ async function billingPage(c: ConsoleContext, { code, payment, automatic, below,
         mayPay(c) && {
           actions: (
             <form method="post" action={`${path}/portal`}>
-              <IconButton class="btn" icon="out" text={t("billing_portal")} />
+              <Button class="btn" icon="out" text={t("billing_portal")} />
             </form>
           ),
         }),

@@ -5,6 +5,7 @@ import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { actor } from "../frame.tsx";
 import { network } from "../request-limits.ts";
+import { Button } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import type { PageStatus } from "../page-status.ts";
@@ -47,7 +48,7 @@ export const RedeemForm = ({ path, typed, problem }: { path: string; typed: stri
         required
       />
       <p>
-        <button class="btn">{t("billing_redeem")}</button>
+        <Button class="btn" text={t("billing_redeem")} />
       </p>
     </form>
   );

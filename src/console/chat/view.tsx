@@ -5,7 +5,7 @@ import type { ConversationRow } from "../../db/conversations.ts";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Note } from "../parts/note.tsx";
 import { OutOfBalance, type OutOfBalanceProps } from "../parts/out-of-balance.tsx";
@@ -39,14 +39,14 @@ export const roomPath = (id: string) => `/console/chat/${id}`;
 /** The heading over a conversation in the list, by its day. */
 function toDay(at: number, now: number) {
   const days = Math.floor(now / dayMs) - Math.floor(at / dayMs);
-  return days <= 0 ? "today" : days === 1 ? "chat_yesterday" : days < 7 ? "chat_week" : "chat_older";
+  return days <= 0 ? "today" : days === 1 ? "chat_yesterday" : days < 7 ? "chat_week" : "older";
 }
 
 const List = ({ room: { list, open, now } }: { room: Room }) => {
   const { t } = useAround();
   return (
     <nav id="rooms-list" popover="auto" aria-label={t("chat_list")}>
-      <IconLink class="btn sm" href="/console/chat" icon="plus" text={t("new_chat")} />
+      <Link class="btn sm" href="/console/chat" icon="plus" text={t("new_chat")} />
       {list.length === 0 && <p class="meta">{t("chat_none")}</p>}
       {[...Map.groupBy(list, ({ at }) => toDay(at, now))].map(([day, rooms]) => (
         <>
@@ -87,7 +87,7 @@ const Models = ({ room: { models, choices } }: { room: Room }) => {
             ))}
           </select>
           {models.length > 1 && (
-            <IconButton
+            <Button
               class="btn ghost icon sm"
               form="say"
               name="do"
@@ -100,7 +100,7 @@ const Models = ({ room: { models, choices } }: { room: Room }) => {
         </span>
       ))}
       {models.length < Math.min(maxModels, choices.length) && (
-        <IconButton
+        <Button
           class="btn ghost sm"
           form="say"
           name="do"
@@ -119,13 +119,13 @@ const Head = ({ room }: { room: Room }) => {
   const { open } = room;
   return (
     <header>
-      <IconButton class="btn ghost icon sm list-button" type="button" popovertarget="rooms-list" aria-label={t("chat_list")} icon="list" />
+      <Button class="btn ghost icon sm list-button" type="button" popovertarget="rooms-list" aria-label={t("chat_list")} icon="list" />
       <h2 class="clip">{open?.title ?? t("new_chat")}</h2>
       <span class="push row">
         <Models room={room} />
         {open && (
           <>
-            <IconLink
+            <Link
               class="btn ghost icon sm"
               href={`${roomPath(open.id)}/export`}
               download
@@ -133,16 +133,14 @@ const Head = ({ room }: { room: Room }) => {
               title={t("chat_export")}
               icon="down"
             />
-            <IconButton class="btn ghost icon sm" type="button" popovertarget="room-menu" aria-label={t("chat_more")} icon="more" />
+            <Button class="btn ghost icon sm" type="button" popovertarget="room-menu" aria-label={t("chat_more")} icon="more" />
             <div class="menu room-menu" id="room-menu" popover="auto">
               <form class="stack tight" method="post" action={`${roomPath(open.id)}/title`}>
                 <label for="f-title">{t("chat_title")}</label>
                 <input class="in" id="f-title" name="title" value={open.title} maxlength={maxTitle} required />
                 <span class="row between">
-                  <button class="btn sm">{t("chat_save")}</button>
-                  <a class="btn ghost sm danger" href={`${roomPath(open.id)}/delete`}>
-                    {t("delete")}
-                  </a>
+                  <Button class="btn sm" text={t("save")} />
+                  <Link class="btn ghost sm danger" href={`${roomPath(open.id)}/delete`} text={t("delete")} />
                 </span>
               </form>
             </div>
@@ -244,9 +242,7 @@ const Question = ({ text, turn, room: { open, models, isAnswering } }: { text: s
             </textarea>
             <p class="row end">
               <span class="meta">{t("chat_edit_hint")}</span>
-              <button class="btn sm" name="do" value="edit">
-                {t("ask_again")}
-              </button>
+              <Button class="btn sm" name="do" value="edit" text={t("ask_again")} />
             </p>
           </form>
         </details>
@@ -270,16 +266,7 @@ const Turns = ({ room }: { room: Room }) => {
           </div>
           {turn === turns.length - 1 && !isAnswering && (
             <p class="row">
-              <IconButton
-                class="btn ghost sm"
-                form="say"
-                name="do"
-                value="again"
-                formnovalidate
-                data-send
-                icon="again"
-                text={t("ask_again")}
-              />
+              <Button class="btn ghost sm" form="say" name="do" value="again" formnovalidate data-send icon="again" text={t("ask_again")} />
             </p>
           )}
         </li>
@@ -319,7 +306,7 @@ const Composer = ({ room }: { room: Room }) => {
         <div class="row">
           <span class="meta num">{amount !== null && t("chat_at_most", { price: roundedAmount(language, unit, amount) })}</span>
           {isAnswering ? (
-            <IconButton class="btn sm push" type="button" id="stop" icon="stop" text={t("stop")} />
+            <Button class="btn sm push" type="button" id="stop" icon="stop" text={t("stop")} />
           ) : (
             <button class="btn primary sm push" name="do" value="send" id="send" data-send>
               {t("send")}

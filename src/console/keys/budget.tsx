@@ -32,7 +32,7 @@ export const BudgetFields = ({ c, budget, typed, error }: FieldsOfBudget) => {
         opt={balanceUnit(c.env)}
         inputmode="decimal"
         value={typed?.("budget") ?? (budget ? decimal(budget.amount) : "")}
-        hint={t("budget_hint", { unit: balanceUnit(c.env) })}
+        hint={t("budget_hint")}
         error={error}
       />
       <SelectField

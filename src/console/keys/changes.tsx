@@ -12,7 +12,8 @@ import { send } from "./first-call.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
-import { DateTime } from "../parts/date-time.tsx";
+import { Button, Link } from "../parts/button.tsx";
+import { DateTime, lengthText } from "../parts/date-time.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { Facts } from "../parts/table.tsx";
@@ -51,10 +52,8 @@ async function changePage(c: ConsoleContext, key: Key, problem?: FieldProblem, t
         problem={problem}
       />
       <p class="row">
-        <button class="btn primary">{c.var.t("change")}</button>
-        <a class="btn" href={back}>
-          {c.var.t("cancel")}
-        </a>
+        <Button class="btn primary" text={c.var.t("change")} />
+        <Link class="btn" href={back} text={c.var.t("cancel")} />
       </p>
     </form>,
     problem === undefined ? 200 : 400,
@@ -76,7 +75,7 @@ async function change(c: ConsoleContext, key: Key) {
 }
 
 function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
-  const { t } = c.var;
+  const { t, language } = c.var;
   return page(
     c,
     t("rotate_key", { name: key.name }),
@@ -85,7 +84,13 @@ function rotatePage(c: ConsoleContext, key: Key, problem?: string) {
         <legend>{t("overlap", { prefix: `${key.prefix}…` })}</legend>
         <div>
           {(Object.keys(overlaps) as Overlap[]).map((overlap) => (
-            <CheckField type="radio" name="overlap" value={overlap} checked={overlap === "day"} text={t(`overlap_${overlap}`)} />
+            <CheckField
+              type="radio"
+              name="overlap"
+              value={overlap}
+              checked={overlap === "day"}
+              text={overlap === "now" ? t("overlap_now") : lengthText(language, overlaps[overlap])}
+            />
           ))}
         </div>
       </fieldset>

@@ -7,7 +7,7 @@ import { isScripted, page, part } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
 import { Note } from "../parts/note.tsx";
@@ -77,7 +77,7 @@ export const FirstCall = ({
         hx-config="timeout:90000"
         hx-indicator="#send"
       >
-        <IconButton class="btn primary" id="send" icon="bolt" text={t("key_send", { price })} />
+        <Button class="btn primary" id="send" icon="bolt" text={t("key_send", { price })} />
       </form>
       <div id="sent" aria-live="polite" />
     </section>
@@ -98,9 +98,7 @@ export const Sent = ({ task, prompt, done }: { task: TaskData; prompt: string; d
         </p>
         <p>{task.status === "failed" ? task.error?.message : task.status === "completed" ? done : t("key_runs")}</p>
         <p>
-          <a class="btn sm" href={`/console/tasks/${task.id}`}>
-            {t("key_open_task")}
-          </a>
+          <Link class="btn sm" href={`/console/tasks/${task.id}`} text={t("key_open_task")} />
         </p>
       </div>
     </div>
@@ -132,9 +130,7 @@ export async function send(c: ConsoleContext, key: ApiKey): Promise<Response> {
     <>
       {shown}
       <p class="gap0">
-        <a class="btn" href="/console/keys">
-          {t("all_keys")}
-        </a>
+        <Link class="btn" href="/console/keys" text={t("all_keys")} />
       </p>
     </>,
     200,

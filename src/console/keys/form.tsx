@@ -44,7 +44,7 @@ export const KeyFields = ({ c, name, quota, budget = null, scope = {}, expiresAt
         opt={unit}
         inputmode="decimal"
         value={typed?.("quota") ?? quota}
-        hint={t("quota_hint", { unit })}
+        hint={t("quota_hint")}
         error={findError("quota")}
       />
       <BudgetFields c={c} budget={budget} typed={typed} error={findError("budget")} />

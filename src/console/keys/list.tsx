@@ -14,6 +14,7 @@ import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { Fold, FoldLink } from "../parts/fold.tsx";
 import { Money } from "../parts/money.tsx";
@@ -63,7 +64,7 @@ async function keysPage(c: ConsoleContext, problem?: FieldProblem | string, type
               <KeyProblem problem={problem} />
               <KeyFields c={c} expiresAt={null} typed={typed} problem={typeof problem === "object" ? problem : undefined} />
               <p>
-                <button class="btn primary">{t("create_key")}</button>
+                <Button class="btn primary" text={t("create_key")} />
               </p>
             </form>
           </Fold>
@@ -91,22 +92,19 @@ const Actions = ({ id, name, prefix, isReplaced, pausedAt, expiresAt }: Row) => 
   const other = pausedAt === null ? "pause" : "resume";
   return (
     <span class="row end">
-      <a class="btn ghost sm" href={`/console/keys/${id}/change`} aria-label={`${t("change")}: ${name}`}>
-        {t("change")}
-      </a>
+      <Link class="btn ghost sm" href={`/console/keys/${id}/change`} aria-label={`${t("change")}: ${name}`} text={t("change")} />
       <form method="post" action={`/console/keys/${id}/${other}`}>
-        <button class="btn ghost sm" aria-label={`${t(other)}: ${name}`}>
-          {t(other)}
-        </button>
+        <Button class="btn ghost sm" aria-label={`${t(other)}: ${name}`} text={t(other)} />
       </form>
       {!isReplaced && pausedAt === null && (expiresAt ?? Infinity) > Date.now() && (
-        <a class="btn ghost sm" href={`/console/keys/${id}/rotate`} aria-label={`${t("rotate")}: ${name}`}>
-          {t("rotate")}
-        </a>
+        <Link class="btn ghost sm" href={`/console/keys/${id}/rotate`} aria-label={`${t("rotate")}: ${name}`} text={t("rotate")} />
       )}
-      <a class="btn ghost sm danger" href={`/console/keys/${id}/delete`} aria-label={`${t("delete")}: ${name} ${prefix}…`}>
-        {t("delete")}
-      </a>
+      <Link
+        class="btn ghost sm danger"
+        href={`/console/keys/${id}/delete`}
+        aria-label={`${t("delete")}: ${name} ${prefix}…`}
+        text={t("delete")}
+      />
     </span>
   );
 };

@@ -3,6 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { ApiKey } from "../../db/api-keys.ts";
 import { page } from "../frame.tsx";
+import { Link } from "../parts/button.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { ShownOnce } from "../parts/shown-once.tsx";
 import { FirstCall, readFirstCall } from "./first-call.tsx";
@@ -25,12 +26,8 @@ export async function shownOnce(c: ConsoleContext, { id, name }: Pick<ApiKey, "i
       <section>
         <SectionHead step={call ? 3 : 2} title={t("key_limit")} />
         <p class="row">
-          <a class="btn" href={`/console/keys/${id}/change`}>
-            {t("key_set_limit")}
-          </a>
-          <a href="/console/keys" class="btn">
-            {t("done")}
-          </a>
+          <Link class="btn" href={`/console/keys/${id}/change`} text={t("key_set_limit")} />
+          <Link href="/console/keys" class="btn" text={t("done")} />
         </p>
       </section>
     </>,

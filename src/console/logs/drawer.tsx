@@ -8,7 +8,7 @@ import { askGateway } from "../gateway.ts";
 import { CopiedId } from "../parts/copy.tsx";
 import { ClockTime, spanText } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats } from "../parts/table.tsx";
@@ -49,7 +49,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
   const message = errorText(language, entry.outcome, entry.message);
   const page = made ? `/console/tasks/${made.task.id}` : `/console/logs/${entry.request}`;
   const step = (path: string | undefined, icon: "left" | "right", name: string, key: string) =>
-    path !== undefined && <IconLink class="btn icon ghost sm" href={path} aria-label={name} {...beside(path, key)} icon={icon} />;
+    path !== undefined && <Link class="btn icon ghost sm" href={path} aria-label={name} {...beside(path, key)} icon={icon} />;
   return (
     <aside class="drawer" id="drawer" aria-label={`${method} ${place}`}>
       <header>
@@ -59,8 +59,8 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
         <span class="push row">
           {step(newer, "left", t("logs_newer"), "ArrowLeft")}
           {step(older, "right", t("logs_older"), "ArrowRight")}
-          <IconLink class="btn ghost sm" href={page} icon="out" text={t("open")} />
-          <IconLink class="btn icon ghost sm" href={list} aria-label={t("close")} {...beside(list, "Escape")} icon="x" />
+          <Link class="btn ghost sm" href={page} icon="out" text={t("open")} />
+          <Link class="btn icon ghost sm" href={list} aria-label={t("close")} {...beside(list, "Escape")} icon="x" />
         </span>
       </header>
       {failed && <ErrorNote code={failed.code} message={failed.message} />}
@@ -78,7 +78,7 @@ export async function drawer(c: ConsoleContext, { entry, keyName, charge, list, 
           of={[
             [t("figure_answer"), spanText(language, entry.ms)],
             ...(made ? [[t("task_attempts"), countAttempts(made.record)] as const] : []),
-            [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
+            [t("usage_charged"), charge ? <Cost charge={charge} /> : "–"],
           ]}
         />
       </section>

@@ -6,7 +6,7 @@ import { readRequests } from "../../db/requests.ts";
 import { nothingHere, page } from "../frame.tsx";
 import { ClockTime, spanText } from "../parts/date-time.tsx";
 import { CopyError, ErrorNote } from "../parts/error-note.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { Pill } from "../parts/status.tsx";
 import { Facts, Stats } from "../parts/table.tsx";
 import { hasTask, isOfTask, readCosts } from "./costs.ts";
@@ -34,7 +34,7 @@ export async function entryPage(c: ConsoleContext) {
     `${method} ${place}`,
     <div class="page">
       <div class="head titled">
-        <IconLink class="btn ghost icon sm" href="/console/logs" aria-label={t("logs_back")} icon="left" />
+        <Link class="btn ghost icon sm" href="/console/logs" aria-label={t("logs_back")} icon="left" />
         <h1 class="clip">
           {method} {place}
         </h1>
@@ -52,7 +52,7 @@ export async function entryPage(c: ConsoleContext) {
           [t("figure_answer"), entry.status, t("figure_after", { time: spanText(language, entry.ms) })],
           [t("model"), entry.model ?? "–"],
           [t("usage_key"), keyName],
-          [t("cost_charged"), charge ? <Cost charge={charge} /> : "–"],
+          [t("usage_charged"), charge ? <Cost charge={charge} /> : "–"],
         ]}
       />
       <section class="card">

@@ -3,13 +3,12 @@
 import { type RequestCounts, type Result, results } from "../../db/requests.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
-import { Swatch } from "../parts/swatch.tsx";
+import { Legend } from "../parts/legend.tsx";
+import { Stack, stepWidth } from "../parts/series.tsx";
 import { DataTable } from "../parts/table.tsx";
 import { dayMs } from "../../base/times.ts";
 
 const height = 72;
-/** Of the ten units of a part, its bar takes eight. */
-const partWidth = 10;
 const looks: Record<Result, string> = { succeeded: "ok", refused: "no", failed: "bad" };
 
 interface HistogramProps {
@@ -39,33 +38,25 @@ export const Histogram = ({ parts, since, until, isNow, to }: HistogramProps) =>
     results.flatMap((result) => (part[result] > 0 ? [`${count(part[result])} ${t(`logs_count_${result}`)}`] : [])).join(", ");
   return (
     <div class="card">
-      <ul class="legend">
-        {results.map((result) => (
-          <li>
-            <Swatch colour={looks[result]} />
+      <Legend
+        of={results.map((result) => [
+          looks[result],
+          <>
             <b>{count(parts.reduce((sum, part) => sum + part[result], 0))}</b> {t(`logs_count_${result}`)}
-          </li>
-        ))}
-      </ul>
+          </>,
+        ])}
+      />
       <div class="plot hist pt">
-        <svg viewBox={`0 0 ${parts.length * partWidth} ${height}`} preserveAspectRatio="none" aria-hidden="true">
-          {parts.map((part, at) => {
-            let below = 0;
-            if (total(part) === 0) return null;
-            return (
-              <a href={to(begin(at), begin(at + 1))} tabindex={-1}>
-                <title>{`${name(begin(at))}: ${described(part)}`}</title>
-                {results.map((result) => {
-                  if (part[result] === 0) return null;
-                  const tall = (part[result] / top) * height;
-                  below += tall;
-                  return (
-                    <rect class={looks[result]} x={at * partWidth + 1} y={(height - below).toFixed(1)} width={8} height={tall.toFixed(1)} />
-                  );
-                })}
-              </a>
-            );
-          })}
+        <svg viewBox={`0 0 ${parts.length * stepWidth} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+          {parts.map(
+            (part, at) =>
+              total(part) > 0 && (
+                <a href={to(begin(at), begin(at + 1))} tabindex={-1}>
+                  <title>{`${name(begin(at))}: ${described(part)}`}</title>
+                  <Stack at={at} top={top} height={height} bars={results.map((result) => ({ look: looks[result], value: part[result] }))} />
+                </a>
+              ),
+          )}
         </svg>
         <div class="axis" aria-hidden="true">
           {[0, 0.25, 0.5, 0.75].map((share) => (

@@ -8,13 +8,14 @@ import { keptDays, type RequestEntry } from "../../db/request-pages.ts";
 import { countRequests, type Facet, readRequests, type RequestCounts, type RequestFilter, results } from "../../db/requests.ts";
 import { page, signedIn } from "../frame.tsx";
 import { placeText, readPlace, withQuery } from "../list-address.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
 import { live } from "../tasks/live.ts";
-import { dateText } from "../parts/date-time.tsx";
+import { dateText, lengthText } from "../parts/date-time.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { type Charge, readCosts } from "./costs.ts";
@@ -95,40 +96,28 @@ function parseAsked(c: ConsoleContext): Asked {
 }
 
 const Ranges = ({ asked }: { asked: Asked }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   const { from, to: _to, range, open: _open, ...others } = asked;
   return (
-    <nav class="seg" aria-label={t("logs_time")}>
-      {(Object.keys(ranges) as Range[]).map((one) => (
-        <a
-          href={pathWith({ ...others, range: one === "3d" ? undefined : one })}
-          aria-current={from === undefined && one === (range ?? "3d") ? "page" : undefined}
-        >
-          {t(`range_${one}`)}
-        </a>
-      ))}
-    </nav>
+    <NavLinks
+      class="seg"
+      label={t("logs_time")}
+      of={(Object.keys(ranges) as Range[]).map((one) => ({
+        path: pathWith({ ...others, range: one === "3d" ? undefined : one }),
+        text: lengthText(language, ranges[one].ms),
+        isHere: from === undefined && one === (range ?? "3d"),
+      }))}
+    />
   );
 };
 
 const Results = ({ asked, counts }: { asked: Asked; counts: RequestCounts["values"]["result"] }) => {
-  const { t, language } = useAround();
+  const { t } = useAround();
   const known = new Map(counts);
-  const chip = (result: RequestFilter["result"], text: string, count: number) => (
-    <a class="chip" href={pathWith({ ...asked, result })} aria-current={asked.result === result ? "true" : undefined}>
-      {text} <span class="num">{count.toLocaleString(language)}</span>
-    </a>
-  );
-  return (
-    <nav class="chips" aria-label={t("status")}>
-      {chip(
-        undefined,
-        t("any_kind"),
-        results.reduce((sum, result) => sum + (known.get(result) ?? 0), 0),
-      )}
-      {chips.map((result) => chip(result, t(`logs_${result}`), known.get(result) ?? 0))}
-    </nav>
-  );
+  const link = (result: RequestFilter["result"]) => ({ path: pathWith({ ...asked, result }), isHere: asked.result === result });
+  const total = results.reduce((sum, result) => sum + (known.get(result) ?? 0), 0);
+  const each = chips.map((result) => ({ ...link(result), text: t(`logs_${result}`), count: known.get(result) ?? 0 }));
+  return <NavLinks class="chips" label={t("status")} of={[{ ...link(undefined), text: t("any_kind"), count: total }, ...each]} />;
 };
 
 /** The values of a filter that a menu offers; the others are found by the search. */
@@ -174,7 +163,7 @@ const Live = ({ asked }: { asked: Asked }) => {
   const { t } = useAround();
   const isOn = asked.live === "on";
   return (
-    <IconLink
+    <Link
       class="chip"
       href={pathWith({ ...asked, live: isOn ? undefined : "on" })}
       aria-current={isOn ? "true" : undefined}
@@ -192,9 +181,7 @@ const None = ({ isFiltered }: { isFiltered: boolean }) => {
       title={t(isFiltered ? "logs_none_such" : "logs_none")}
       text={t(isFiltered ? "logs_none_such_hint" : "logs_none_hint", { days: keptDays })}
     >
-      <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? path : "/docs"}>
-        {t(isFiltered ? "logs_all" : "docs")}
-      </a>
+      <Link class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? path : "/docs"} text={t(isFiltered ? "logs_all" : "docs")} />
     </Empty>
   );
 };
@@ -315,7 +302,7 @@ async function logsPage(c: ConsoleContext) {
             first={after && pathWith(kept)}
             next={last && pathWith({ ...kept, after: placeText({ at: last.at, id: last.request }) })}
           >
-            <IconLink class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download icon="down" text="CSV" />
+            <Link class="btn ghost sm" href={pathWith(kept).replace(path, `${path}/requests.csv`)} download icon="down" text="CSV" />
           </Pager>
         )}
       </section>

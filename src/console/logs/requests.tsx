@@ -60,15 +60,11 @@ const Row = ({ entry, keyName, charge, isOpen, to }: RowProps) => {
       <td class="hide-s">
         <span class="tag">{method}</span>
       </td>
-      <td title={place}>
+      <td class="grow" title={place}>
         <a class="plain path clip" href={isOfTask(entry) ? `/console/tasks/${task}` : `/console/logs/${request}`} {...beside(to)}>
           <code>{shortPath(place)}</code>
         </a>
-        {reason && (
-          <span class="meta path clip" title={reason}>
-            {reason}
-          </span>
-        )}
+        {reason && <span class="meta path">{reason}</span>}
       </td>
       <td>
         {failed !== undefined && failed !== "cancelled" ? (

@@ -141,7 +141,6 @@ export default {
     admin_model_diff_of: "Changes of revision {revision}",
     admin_model_roll_back_refused: "Revision {revision} cannot be used any more:",
     admin_model_moved_on: "Another admin saved revision {revision} meanwhile. Nothing was changed: look again.",
-    admin_model_remove: "Remove",
     admin_model_remove_ask: "Remove {model}?",
     admin_model_remove_own:
       "It is not sold any more. Running tasks end as accepted, and its tasks can still be read. It can be rolled back.",
@@ -285,7 +284,6 @@ export default {
     admin_model_diff_of: "修订版本 {revision} 的更改",
     admin_model_roll_back_refused: "修订版本 {revision} 已无法使用：",
     admin_model_moved_on: "另一位管理员在此期间保存了修订版本 {revision}。未作更改，请重新查看。",
-    admin_model_remove: "移除",
     admin_model_remove_ask: "移除 {model}？",
     admin_model_remove_own: "将不再提供。运行中的任务按接受时的条件完成，此模型的任务仍可查看。可以回滚。",
     admin_model_remove_built_in: "模型将恢复为内置状态：价格、路由、状态和时间。可以回滚。",
@@ -430,7 +428,6 @@ export default {
     admin_model_diff_of: "리비전 {revision}의 변경",
     admin_model_roll_back_refused: "리비전 {revision}은(는) 더 이상 사용할 수 없습니다:",
     admin_model_moved_on: "그사이 다른 관리자가 리비전 {revision}을(를) 저장했습니다. 변경된 것은 없으니 다시 확인하세요.",
-    admin_model_remove: "제거",
     admin_model_remove_ask: "{model}을(를) 제거할까요?",
     admin_model_remove_own:
       "더 이상 판매되지 않습니다. 실행 중인 작업은 접수된 대로 끝나고, 이 모델의 작업은 계속 조회할 수 있습니다. 롤백할 수 있습니다.",
@@ -576,7 +573,6 @@ export default {
     admin_model_diff_of: "リビジョン {revision} の変更",
     admin_model_roll_back_refused: "リビジョン {revision} はもう使えません：",
     admin_model_moved_on: "その間に別の管理者がリビジョン {revision} を保存しました。何も変更されていません。もう一度ご確認ください。",
-    admin_model_remove: "削除",
     admin_model_remove_ask: "{model} を削除しますか？",
     admin_model_remove_own:
       "提供を終えます。実行中のタスクは受け付けたとおりに終わり、このモデルのタスクは引き続き参照できます。ロールバックできます。",

@@ -17,8 +17,6 @@ export default {
     admin_alert: "Alert",
     admin_alert_active: "active",
     admin_alert_over: "over",
-    admin_alert_since: "Began",
-    admin_alert_ended: "Ended",
     admin_alert_causes: "About",
     admin_reconcile: "Reconcile",
     admin_reconcile_hint:
@@ -71,8 +69,6 @@ export default {
     admin_alert: "告警",
     admin_alert_active: "进行中",
     admin_alert_over: "已结束",
-    admin_alert_since: "开始时间",
-    admin_alert_ended: "结束时间",
     admin_alert_causes: "涉及对象",
     admin_reconcile: "对账修复",
     admin_reconcile_hint: "让每个未结条目的任务重新结算，并退回任务已不存在的预留金额。适用于恢复数据库之后，或审计发现差异时。",
@@ -124,8 +120,6 @@ export default {
     admin_alert: "경고",
     admin_alert_active: "진행 중",
     admin_alert_over: "종료됨",
-    admin_alert_since: "시작",
-    admin_alert_ended: "종료",
     admin_alert_causes: "대상",
     admin_reconcile: "정산 복구",
     admin_reconcile_hint:
@@ -180,8 +174,6 @@ export default {
     admin_alert: "アラート",
     admin_alert_active: "発生中",
     admin_alert_over: "終了",
-    admin_alert_since: "開始",
-    admin_alert_ended: "終了日時",
     admin_alert_causes: "対象",
     admin_reconcile: "精算の修復",
     admin_reconcile_hint:

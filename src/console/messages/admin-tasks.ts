@@ -5,9 +5,6 @@ export default {
     admin_open_hint:
       "Tasks with money reserved, except chats. A task is stuck if its deadline or its next step has passed without effect, or if its record is missing.",
     admin_span: "Submitted within",
-    admin_days_1: "a day",
-    admin_days_7: "a week",
-    admin_days_90: "90 days",
     admin_look_again: "Refresh",
     admin_none_stuck: "No task is stuck.",
     admin_running: "Running",
@@ -42,9 +39,6 @@ export default {
   zh: {
     admin_open_hint: "已预留金额的任务（不含聊天）。若截止时间或下一步骤已过而无结果，或记录已丢失，则任务卡住。",
     admin_span: "提交时间范围",
-    admin_days_1: "一天",
-    admin_days_7: "一周",
-    admin_days_90: "90 天",
     admin_look_again: "刷新",
     admin_none_stuck: "没有卡住的任务。",
     admin_running: "运行中",
@@ -79,9 +73,6 @@ export default {
     admin_open_hint:
       "금액을 예약한 작업입니다(채팅 제외). 기한이나 다음 단계의 시각이 지났는데 변화가 없거나 기록이 없으면 멈춘 작업입니다.",
     admin_span: "제출 기간",
-    admin_days_1: "하루",
-    admin_days_7: "일주일",
-    admin_days_90: "90일",
     admin_look_again: "새로고침",
     admin_none_stuck: "멈춘 작업이 없습니다.",
     admin_running: "실행 중",
@@ -117,9 +108,6 @@ export default {
     admin_open_hint:
       "金額を予約しているタスクです（チャットを除く）。期限や次のステップの時刻を過ぎても進まないもの、記録がないものを停滞とみなします。",
     admin_span: "送信された期間",
-    admin_days_1: "1 日",
-    admin_days_7: "1 週間",
-    admin_days_90: "90 日",
     admin_look_again: "更新",
     admin_none_stuck: "停滞しているタスクはありません。",
     admin_running: "実行中",

@@ -3,7 +3,7 @@
 export default {
   en: {
     budget: "Budget",
-    budget_hint: "In {unit}, including reserved amounts; empty for no budget",
+    budget_hint: "Including reserved amounts; empty for no budget",
     budget_window: "For each",
     budget_day: "day (UTC)",
     budget_month: "month (UTC)",
@@ -19,7 +19,7 @@ export default {
   },
   zh: {
     budget: "预算",
-    budget_hint: "单位 {unit}，含已预留的金额。留空表示不设预算",
+    budget_hint: "含已预留的金额。留空表示不设预算",
     budget_window: "周期",
     budget_day: "每天（UTC）",
     budget_month: "每月（UTC）",
@@ -35,7 +35,7 @@ export default {
   },
   ko: {
     budget: "예산",
-    budget_hint: "단위 {unit}, 예약액 포함. 비워 두면 예산 없음",
+    budget_hint: "예약액 포함. 비워 두면 예산 없음",
     budget_window: "기간",
     budget_day: "하루(UTC)",
     budget_month: "한 달(UTC)",
@@ -51,7 +51,7 @@ export default {
   },
   ja: {
     budget: "予算",
-    budget_hint: "単位 {unit}、予約額を含みます。空欄で予算なし",
+    budget_hint: "予約額を含みます。空欄で予算なし",
     budget_window: "期間",
     budget_day: "1 日（UTC）",
     budget_month: "1 か月（UTC）",

@@ -6,6 +6,8 @@ import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { percentText } from "../amounts.ts";
 import { page } from "../frame.tsx";
 import { withQuery } from "../list-address.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Choice as Menu } from "../parts/choice.tsx";
 import { useAround } from "../parts/context.ts";
 import { Empty } from "../parts/empty.tsx";
@@ -131,6 +133,9 @@ const State = ({ of: { choice, lately } }: { of: Shown }) => {
 
 const Success = ({ lately }: Pick<Shown, "lately">) => <>{lately ? percentText(useAround().language, lately.completionRate) : "–"}</>;
 
+/** A word within a sentence: small, unless it is an abbreviation. */
+const inSentence = (text: string) => text.replace(/^\p{Lu}(?=\p{Ll})/u, (first) => first.toLowerCase());
+
 const Card = ({ of: shown }: { of: Shown }) => {
   const { t } = useAround();
   const { choice, kind, can, prices } = shown;
@@ -148,7 +153,9 @@ const Card = ({ of: shown }: { of: Shown }) => {
         </h3>
         <State of={shown} />
       </div>
-      <p class="meta">{[choice.title, can.map(({ text }) => text).join(", ")].filter(Boolean).join(" · ")}</p>
+      <p class="meta">
+        {[choice.title, can.map(({ text }, at) => (at === 0 ? text : inSentence(text))).join(", ")].filter(Boolean).join(" · ")}
+      </p>
       <Facts
         of={[
           [
@@ -168,9 +175,12 @@ const Card = ({ of: shown }: { of: Shown }) => {
         >
           {t("try")}
         </a>
-        <a class="btn ghost sm" href={`${path}/${choice.model}`} aria-label={`${t("model_details")}: ${choice.model}`}>
-          {t("model_details")}
-        </a>
+        <Link
+          class="btn ghost sm"
+          href={`${path}/${choice.model}`}
+          aria-label={`${t("model_details")}: ${choice.model}`}
+          text={t("model_details")}
+        />
       </div>
     </li>
   );
@@ -239,7 +249,7 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
             />
           ))}
           <p>
-            <button class="btn">{t("model_work_do")}</button>
+            <Button class="btn" text={t("model_work_do")} />
           </p>
         </form>
       </section>
@@ -299,22 +309,16 @@ const Priced = ({ found, asked, amounts }: { found: Shown[]; asked: Asked; amoun
 };
 
 const Filters = ({ asked, all }: { asked: Asked; all: Shown[] }) => {
-  const { t, language } = useAround();
+  const { t } = useAround();
   const { kind: _kind, ...others } = asked;
   const among = all.filter((one) => isFound(one, others));
-  const chip = (kind: Kind | undefined, text: string, count: number) => (
-    <a class="chip" href={pathWith({ ...asked, kind })} aria-current={asked.kind === kind ? "true" : undefined}>
-      {text} <span class="num">{count.toLocaleString(language)}</span>
-    </a>
-  );
+  const link = (kind: Kind | undefined) => ({ path: pathWith({ ...asked, kind }), isHere: asked.kind === kind });
+  const each = kinds
+    .filter((kind) => all.some((one) => one.kind === kind))
+    .map((kind) => ({ ...link(kind), text: t(`model_group_${kind}`), count: among.filter((one) => one.kind === kind).length }));
   return (
     <div class="sub">
-      <nav class="chips" aria-label={t("kind")}>
-        {chip(undefined, t("any_kind"), among.length)}
-        {kinds
-          .filter((kind) => all.some((one) => one.kind === kind))
-          .map((kind) => chip(kind, t(`model_group_${kind}`), among.filter((one) => one.kind === kind).length))}
-      </nav>
+      <NavLinks class="chips" label={t("kind")} of={[{ ...link(undefined), text: t("any_kind"), count: among.length }, ...each]} />
       <span class="row push">
         <Menu
           name="can"
@@ -343,11 +347,7 @@ export async function list(c: ConsoleContext) {
       {all.length > 0 && <Filters asked={asked} all={all} />}
       {found.length === 0 ? (
         <Empty icon="search" title={t(all.length === 0 ? "no_models" : "model_none")}>
-          {all.length > 0 && (
-            <a class="btn" href={path}>
-              {t("model_all")}
-            </a>
-          )}
+          {all.length > 0 && <Link class="btn" href={path} text={t("model_all")} />}
         </Empty>
       ) : asked.as === "table" ? (
         <Priced found={found} asked={asked} amounts={parseWork(c)} />
@@ -361,14 +361,14 @@ export async function list(c: ConsoleContext) {
       actions: (
         <>
           <SearchForm path={path} filters={{ ...asked }} name="q" label={t("model_search")} maxlength={100} />
-          <nav class="seg" aria-label={t("model_view")}>
-            <a href={pathWith({ ...asked, as: undefined })} aria-current={asked.as === undefined ? "page" : undefined}>
-              {t("model_cards")}
-            </a>
-            <a href={pathWith({ ...asked, as: "table" })} aria-current={asked.as === "table" ? "page" : undefined}>
-              {t("prices")}
-            </a>
-          </nav>
+          <NavLinks
+            class="seg"
+            label={t("model_view")}
+            of={[
+              { path: pathWith({ ...asked, as: undefined }), text: t("model_cards"), isHere: asked.as === undefined },
+              { path: pathWith({ ...asked, as: "table" }), text: t("prices"), isHere: asked.as === "table" },
+            ]}
+          />
         </>
       ),
     },

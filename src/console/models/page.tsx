@@ -3,6 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { nothingHere, page, signedIn } from "../frame.tsx";
+import { Link } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
@@ -86,11 +87,7 @@ async function one(c: ConsoleContext) {
     </>,
     200,
     {
-      actions: (
-        <a class="btn primary" href={`/console/playground?model=${encodeURIComponent(choice.id)}`}>
-          {t("open_playground")}
-        </a>
-      ),
+      actions: <Link class="btn primary" href={`/console/playground?model=${encodeURIComponent(choice.id)}`} text={t("open_playground")} />,
     },
   );
 }

@@ -8,7 +8,7 @@ import { readForm } from "../forms.ts";
 import { isScripted, page, part } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import { type FirstCallFacts, firstBody, Sent } from "../keys/first-call.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Note } from "../parts/note.tsx";
 import { FrameBalance } from "../playground/page.tsx";
@@ -56,7 +56,7 @@ export const FirstImage = ({ c, price, time, prompt }: FirstImageProps) => {
               </a>
             ))}
           </div>
-          <IconButton class="btn primary full" id="first-run" icon="wand" text={t("run_for", { price })} />
+          <Button class="btn primary full" id="first-run" icon="wand" text={t("run_for", { price })} />
         </form>
       </div>
       <div id="first-made" aria-live="polite">

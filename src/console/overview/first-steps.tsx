@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { FirstCallFacts } from "../keys/first-call.tsx";
+import { Link } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -34,11 +35,7 @@ const Step = ({ number, isDone, title, hint, link }: StepProps) => (
       <b>{title}</b>
       <p>{hint}</p>
     </div>
-    {link && !isDone && (
-      <a class={link.isNext ? "btn primary" : "btn"} href={link.href}>
-        {link.text}
-      </a>
-    )}
+    {link && !isDone && <Link class={link.isNext ? "btn primary" : "btn"} href={link.href} text={link.text} />}
   </li>
 );
 

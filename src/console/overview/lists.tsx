@@ -2,6 +2,7 @@
 
 import { percentText } from "../amounts.ts";
 import type { ModelUse } from "../../db/ledger-reports.ts";
+import { Link } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
@@ -58,9 +59,7 @@ export const Running = ({ tasks }: { tasks: TaskData[] }) => {
       <header>
         <h2>{t("running_now")}</h2>
         {tasks.length > 0 && <span class="tag num">{tasks.length}</span>}
-        <a class="push t13" href="/console/tasks">
-          {t("all_tasks")}
-        </a>
+        <Link class="push t13" href="/console/tasks" text={t("all_tasks")} />
       </header>
       {tasks.length === 0 ? (
         <p class="muted">{t("nothing_runs")}</p>
@@ -82,9 +81,7 @@ export const Recent = ({ tasks, previews }: { tasks: TaskData[]; previews: Map<s
   return (
     <section>
       <SectionHead title={t("recent")}>
-        <a class="push t13" href="/console/tasks">
-          {t("open_gallery")}
-        </a>
+        <Link class="push t13" href="/console/tasks" text={t("open_gallery")} />
       </SectionHead>
       {shown.length === 0 ? (
         <p class="muted">{t("nothing_recent")}</p>

@@ -1,16 +1,28 @@
 /** The copy button, alone or behind an id; shown only with script. */
 
 import { useAround } from "./context.ts";
-import { IconButton } from "./icon-button.tsx";
+import { Button } from "./button.tsx";
 import { cutId } from "./ids.ts";
 
 /** Copies the text of the element with the id `of`. `label` describes it, if the word "copy" is not enough; with `isIcon` the label is only for screen readers. `text` replaces the word "copy". */
-export const Copy = ({ of, label, text, isIcon = false }: { of: string; label?: string; text?: string; isIcon?: boolean }) => {
+export const Copy = ({
+  of,
+  label,
+  text,
+  isIcon = false,
+  class: name = isIcon ? "btn ghost icon sm" : "btn sm",
+}: {
+  of: string;
+  label?: string;
+  text?: string;
+  isIcon?: boolean;
+  class?: string | undefined;
+}) => {
   const { t } = useAround();
   return (
-    <IconButton
+    <Button
       type="button"
-      class={isIcon ? "btn ghost icon sm" : "btn sm"}
+      class={name}
       hidden
       data-copy={of}
       data-copied={t("copied")}

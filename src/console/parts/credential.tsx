@@ -7,7 +7,7 @@ import { taskImages, taskVideo } from "../answers.ts";
 import { useAround } from "./context.ts";
 import { hashedPath } from "../static-files.ts";
 import { ClockTime } from "./date-time.tsx";
-import { IconButton, IconLink } from "./icon-button.tsx";
+import { Button, Link } from "./button.tsx";
 
 type Credentials = "maker" | "gateway" | "none";
 
@@ -37,7 +37,7 @@ export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
   const digest = asset && hexDigest(asset.digest);
   return (
     <>
-      <IconButton class="cred on" type="button" popovertarget={id} icon="seal" text={t(`credential_${of}`)} />
+      <Button class="cred on" type="button" popovertarget={id} icon="seal" text={t(`credential_${of}`)} />
       <div class="popcard" id={id} popover="auto" role="dialog" aria-label={t(`credential_${of}`)} data-file={url}>
         <h2>{t(`credential_${of}_title`)}</h2>
         <p class="muted t13">{t(`credential_${of}_text`)}</p>
@@ -72,8 +72,8 @@ export const CredentialBadge = ({ of, id, asset, url, madeAt }: Badge) => {
           )}
         </dl>
         <p class="row gap0">
-          <IconLink class="btn sm" href="/verify" icon="seal" text={t("credential_check")} />
-          <IconLink class="btn ghost sm" href="/docs/marks" icon="book" text={t("credential_docs")} />
+          <Link class="btn sm" href="/verify" icon="seal" text={t("credential_check")} />
+          <Link class="btn ghost sm" href="/docs/marks" icon="book" text={t("credential_docs")} />
         </p>
       </div>
     </>

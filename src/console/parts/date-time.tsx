@@ -2,6 +2,7 @@
 
 import type { Language } from "../messages.ts";
 import { useAround } from "./context.ts";
+import { dayMs, hourMs } from "../../base/times.ts";
 
 const dayMinutes = 1440;
 /** Date formats with the day before the month. */
@@ -13,16 +14,25 @@ const exactTime = (ms: number) => `${new Date(ms).toISOString().slice(0, 19).rep
 /** With a space between a number and its Chinese or English unit, as in all other texts. The pages' scripts do the same. */
 export const spaced = (text: string) => text.replace(/\d(?=[\p{Script=Han}hms])/gu, "$& ");
 
-/** `1.24 s`, `3 min`, `1.24 秒`: English has a letter for seconds, as in countdowns. */
-export const unitText = (language: string, value: number, unit: "second" | "minute", digits: Intl.NumberFormatOptions = {}): string =>
+/** `1.24 s`, `3 min`, `24 h`, `7 days`, `1.24 秒`: English has a letter for seconds and hours, as in countdowns. */
+export const unitText = (
+  language: string,
+  value: number,
+  unit: "second" | "minute" | "hour" | "day",
+  digits: Intl.NumberFormatOptions = {},
+): string =>
   spaced(
     value.toLocaleString(language, {
       ...digits,
       style: "unit",
       unit,
-      unitDisplay: language === "en" && unit === "second" ? "narrow" : "short",
+      unitDisplay: language === "en" && (unit === "second" || unit === "hour") ? "narrow" : "short",
     }),
   );
+
+/** A length of time to choose, in milliseconds: `1 h`, `24 h`, `7 days`. */
+export const lengthText = (language: string, ms: number): string =>
+  ms < 2 * dayMs ? unitText(language, ms / hourMs, "hour") : unitText(language, ms / dayMs, "day");
 
 /** `1.24 s`, `97 ms`, `3 min 12 s` */
 export function spanText(language: string, ms: number): string {

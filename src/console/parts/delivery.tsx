@@ -15,7 +15,7 @@ export const isWaiting = ({ status, next_attempt_at: next }: State): boolean =>
 export const DeliveryPill = ({ delivery }: { delivery: State }) => {
   const { t } = useAround();
   const { status, next_attempt_at: next = 0 } = delivery;
-  if (status === "delivered") return <Pill icon="ok" tone="good" text={t("delivery_delivered")} />;
+  if (status === "delivered") return <Pill icon="ok" tone="good" text={t("callback_delivered")} />;
   if (status === "failed") return <Pill icon="bad" tone="bad" text={t("delivery_failed")} />;
   if (!isWaiting(delivery)) return <Pill icon="spin" tone="run" text={t("delivery_pending")} />;
   return <AgainPill at={1000 * next} />;

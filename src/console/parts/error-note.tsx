@@ -40,14 +40,14 @@ interface ErrorNoteProps {
 }
 
 /** Copies an error as one line, for whoever is asked about it. `request` is the id of the request or of the task. */
-export const CopyError = ({ code, status, message, request }: ErrorNoteProps & { request: string }) => {
+export const CopyError = ({ code, status, message, request, class: name }: ErrorNoteProps & { request: string; class?: string }) => {
   const { t } = useAround();
   return (
     <>
       <span id="error-text" hidden>
         {`${status === undefined ? "" : `${status} `}${code}: ${message} (${request})`}
       </span>
-      <Copy of="error-text" text={t("copy_error")} />
+      <Copy of="error-text" text={t("copy_error")} class={name} />
     </>
   );
 };

@@ -2,7 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import { Icon } from "./icon.tsx";
-import { IconLink } from "./icon-button.tsx";
+import { Link } from "./button.tsx";
 
 /** `isOpen`: there is nothing above it yet, or what was typed was refused. A link to an element within opens it too. */
 export const Fold = ({ text, isOpen, children }: { text: string; isOpen: boolean; children?: Child }) => (
@@ -17,5 +17,5 @@ export const Fold = ({ text, isOpen, children }: { text: string; isOpen: boolean
 
 /** Beside the page's title: opens the form of a `Fold` below a list at its field `to`. */
 export const FoldLink = ({ text, to }: { text: string; to: string }) => (
-  <IconLink class="btn primary" href={`#${to}`} icon="plus" text={text} />
+  <Link class="btn primary" href={`#${to}`} icon="plus" text={text} />
 );

@@ -4,6 +4,7 @@ import { roundedAmount } from "../amounts.ts";
 import type { Helper } from "../billing/credit.tsx";
 import { useAround, useGap } from "./context.ts";
 import { Icon } from "./icon.tsx";
+import { Link } from "./button.tsx";
 
 export interface OutOfBalanceProps {
   /** Millionths. */
@@ -28,14 +29,12 @@ export const OutOfBalance = ({ left, helper, covered }: OutOfBalanceProps) => {
         {gap}
         {t(helper === "pay" ? "low_pay" : helper === "owners" ? "low_owners" : "low_operator")}
         <p class="row gap0">
-          {model && (
-            <a class="btn sm" href={model.href}>
-              {t("low_use", { model: model.model })}
-            </a>
-          )}
-          <a class="btn sm" href={helper === "pay" ? "/console/billing" : "/console/credit"}>
-            {t(helper === "pay" ? "billing_top_up" : "credit_ask")}
-          </a>
+          {model && <Link class="btn sm" href={model.href} text={t("low_use", { model: model.model })} />}
+          <Link
+            class="btn sm"
+            href={helper === "pay" ? "/console/billing" : "/console/credit"}
+            text={t(helper === "pay" ? "billing_top_up" : "credit_ask")}
+          />
         </p>
       </div>
     </div>

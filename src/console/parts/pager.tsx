@@ -2,6 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import { useAround } from "./context.ts";
+import { Link } from "./button.tsx";
 
 interface PagerProps {
   /** The paths; undefined if there is no such page. */
@@ -21,16 +22,8 @@ export const Pager = ({ first, next, firstText, nextText, note, children }: Page
   const links = (
     <>
       {children}
-      {first !== undefined && (
-        <a class="btn sm" href={first}>
-          {firstText ?? t("newest")}
-        </a>
-      )}
-      {next !== undefined && (
-        <a class="btn sm push" href={next} rel="next">
-          {nextText ?? t("older")}
-        </a>
-      )}
+      {first !== undefined && <Link class="btn sm" href={first} text={firstText ?? t("newest")} />}
+      {next !== undefined && <Link class="btn sm push" href={next} rel="next" text={nextText ?? t("older")} />}
     </>
   );
   if (note === undefined) return first === undefined && next === undefined ? null : <p class="pager">{links}</p>;

@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import { useAround } from "./context.ts";
 import { Icon } from "./icon.tsx";
 import { Problem } from "./note.tsx";
+import { Link } from "./button.tsx";
 
 interface QuestionProps {
   /** What follows from it. */
@@ -22,11 +23,7 @@ interface QuestionProps {
 
 export const Question = ({ text, back, no, yes, icon, isHarmless = false, problem, children }: QuestionProps) => {
   const { t } = useAround();
-  const refuse = (
-    <a class="btn" href={back}>
-      {no ?? t("cancel")}
-    </a>
-  );
+  const refuse = <Link class="btn" href={back} text={no ?? t("cancel")} />;
   return (
     <form method="post" class="stack narrow">
       <Problem text={problem} />

@@ -10,13 +10,12 @@ interface SearchFormProps {
   name: string;
   label: string;
   maxlength?: number;
-  class?: string;
 }
 
-export const SearchForm = ({ path, filters, name, label, maxlength, class: more = "" }: SearchFormProps) => {
+export const SearchForm = ({ path, filters, name, label, maxlength }: SearchFormProps) => {
   const { [name]: value, ...others } = filters;
   return (
-    <form class={`icon-in search ${more}`.trim()} role="search" action={path}>
+    <form class="icon-in search" role="search" action={path}>
       <Icon name="search" />
       <input class="in" type="search" name={name} value={value} maxlength={maxlength} placeholder={label} aria-label={label} data-slash />
       {value === undefined && <kbd>/</kbd>}

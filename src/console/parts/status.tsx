@@ -10,7 +10,7 @@ import { Icon } from "./icon.tsx";
 export type ShownStatus = (typeof taskStatuses)[number] | "cancelled";
 
 interface HasStatus {
-  status: Exclude<ShownStatus, "cancelled">;
+  status: ShownStatus;
   /** The reason of a failure: its code, or an object with the code. */
   error?: string | { code: string } | undefined;
 }

@@ -4,7 +4,7 @@
 
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import type { Images, Message } from "./body.ts";
 import type { Typed } from "./fields.ts";
 import { pictureTypes } from "./image-file.ts";
@@ -57,7 +57,7 @@ const Draft = ({ name, at, image }: { name: string; at: number | string; image: 
     <li>
       {image !== "" && <img src={image} alt={t("image_of", { number: Number(at) + 1 })} />}
       <input type="hidden" form="form" name={`${name}.image.${at}`} value={image} />
-      <IconButton class="btn icon sm" type="button" data-detach aria-label={t("remove_image")} title={t("remove_image")} icon="x" />
+      <Button class="btn icon sm" type="button" data-detach aria-label={t("remove_image")} title={t("remove_image")} icon="x" />
     </li>
   );
 };

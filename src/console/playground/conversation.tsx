@@ -2,7 +2,7 @@
 
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Attach, Attached, AttachedDraft } from "./attached.tsx";
 import { type Message, messagesIn } from "./body.ts";
@@ -50,7 +50,7 @@ const Turn = ({ at, message, written, isLast }: { at: number; message: Message; 
           <p class="meta num row">
             {used}
             <Copy of={`said-${at}`} />
-            {isLast && <IconButton class="btn sm" form="form" name="do" value="again" data-send icon="again" text={t("ask_again")} />}
+            {isLast && <Button class="btn sm" form="form" name="do" value="again" data-send icon="again" text={t("ask_again")} />}
           </p>
         </>
       )}
@@ -131,7 +131,7 @@ export function Composer({ view, isAnswering = false, isSwapped }: { view: View;
         <div class="row">
           {!isAnswering && <Attach name={name} />}
           {isAnswering ? (
-            <IconButton class="btn sm push" type="button" id="stop" icon="stop" text={t("stop")} />
+            <Button class="btn sm push" type="button" id="stop" icon="stop" text={t("stop")} />
           ) : (
             <button class="btn primary sm push" form="form" name="do" value="run" id="send" data-send>
               {t("send")}

@@ -1,5 +1,6 @@
 /** Shown beside an empty form: examples that fill it. */
 
+import { Link } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { Empty } from "../parts/empty.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -66,11 +67,7 @@ export const Nothing = ({ action, isSwapped }: { action: string; isSwapped?: boo
           title={t(action === "remix" ? "start_remix" : action === "file" ? "start_file" : "start_character")}
           text={t(action === "remix" ? "start_remix_hint" : action === "file" ? "start_file_hint" : "start_character_hint")}
         >
-          {action !== "file" && (
-            <a class="btn" href="/console/tasks?kind=video&status=completed">
-              {t("open_gallery")}
-            </a>
-          )}
+          {action !== "file" && <Link class="btn" href="/console/tasks?kind=video&status=completed" text={t("open_gallery")} />}
         </Empty>
       )}
     </div>

@@ -1,5 +1,6 @@
 /** The left pane: the model, its fields, and the bar with the submit button, which shows the price. */
 
+import { Button } from "../parts/button.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { FieldProblems, Note, Problem } from "../parts/note.tsx";
 import { OutOfBalance } from "../parts/out-of-balance.tsx";
@@ -185,9 +186,7 @@ export function RunBar({ view, isSwapped }: { view: View; isSwapped?: boolean })
         </>
       )}
       <noscript>
-        <button class="btn full" name="do" value="preview" formnovalidate>
-          {t("preview")}
-        </button>
+        <Button class="btn full" name="do" value="preview" formnovalidate text={t("preview")} />
       </noscript>
     </div>
   );

@@ -4,7 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { page, part } from "../frame.tsx";
 import { useAround } from "../parts/context.ts";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { Note } from "../parts/note.tsx";
 import { Money } from "../parts/money.tsx";
 import { WhenDone } from "../parts/when-done.tsx";
@@ -43,7 +43,7 @@ export const NewChat = ({ view, isSwapped }: { view: View; isSwapped?: boolean }
   const { t } = useAround();
   return (
     <div class="row end" id="state" {...(isSwapped && { "hx-swap-oob": "true" })}>
-      <IconLink
+      <Link
         class="btn ghost sm"
         href={`/console/playground?model=${encodeURIComponent(view.choice.id)}`}
         icon="plus"

@@ -8,7 +8,7 @@ import type { Translate } from "../messages.ts";
 import { usualTime } from "../models/prices.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
 import { type Choice, groups } from "./choices.ts";
 
@@ -83,7 +83,7 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
         {tabs
           .filter((kind) => kind !== "file" || choices.some(({ action }) => action === kind))
           .map((kind) => (
-            <IconButton
+            <Button
               name="kind"
               value={kind}
               formnovalidate
@@ -113,9 +113,7 @@ export const Picker = ({ choices, choice }: { choices: Choice[]; choice: Choice 
           })}
         </select>
         <noscript>
-          <button class="btn sm" name="do" value="choose" formnovalidate>
-            {t("show_form")}
-          </button>
+          <Button class="btn sm" name="do" value="choose" formnovalidate text={t("show_form")} />
         </noscript>
       </div>
     </>

@@ -3,7 +3,7 @@
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { StatusPill } from "../parts/status.tsx";
 import { isGone, isOpen } from "../tasks/answers.ts";
@@ -38,7 +38,7 @@ const Cancel = ({ tasks }: { tasks: TaskData[] }) => {
   const { t } = useAround();
   return (
     <form method="post" action={`${runsPath(tasks)}/cancel`} hx-post={`${runsPath(tasks)}/cancel`} hx-target="#result" hx-swap="outerHTML">
-      <IconButton class="btn ghost sm" icon="stop" text={t("cancel")} />
+      <Button class="btn ghost sm" icon="stop" text={t("cancel")} />
     </form>
   );
 };
@@ -78,14 +78,12 @@ const Foot = ({ task }: { task: TaskData }) => {
   const video = taskVideo(task);
   return (
     <div class="row">
-      <a class="btn" href={`/console/tasks/${task.id}`}>
-        {t("open_task")}
-      </a>
+      <Link class="btn" href={`/console/tasks/${task.id}`} text={t("open_task")} />
       {taskImages(task).length > 1 && !isGone(task) && (
-        <IconLink class="btn ghost" href={`/console/tasks/${task.id}/download`} download icon="down" text={t("download_all")} />
+        <Link class="btn ghost" href={`/console/tasks/${task.id}/download`} download icon="down" text={t("download_all")} />
       )}
       {video && !isGone(task) && (
-        <IconLink class="btn ghost" href={video.url[0]} download={`${task.id}.mp4`} icon="down" text={t("download")} />
+        <Link class="btn ghost" href={video.url[0]} download={`${task.id}.mp4`} icon="down" text={t("download")} />
       )}
       {task.expires_at !== undefined && !isGone(task) && (
         <span class="meta push">

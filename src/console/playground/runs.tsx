@@ -6,7 +6,7 @@ import { isScripted, nothingHere, part } from "../frame.tsx";
 import { taskImages, taskPrompt, type TaskData } from "../answers.ts";
 import { askGateway } from "../gateway.ts";
 import { Coloured } from "../parts/code.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { isGone, isOpen, listTasks } from "../tasks/answers.ts";
 import { maxImageBytes } from "./images.ts";
 import { Balance } from "./page.tsx";
@@ -104,7 +104,7 @@ export async function pictures(c: ConsoleContext): Promise<Response> {
     <>
       <header class="row">
         <h2>{t("from_gallery")}</h2>
-        <IconButton
+        <Button
           class="btn ghost icon sm push"
           type="button"
           popovertarget="pictures"

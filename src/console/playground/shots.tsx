@@ -4,7 +4,7 @@ import { percentText, roundedAmount } from "../amounts.ts";
 import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { shownStatus } from "../parts/status.tsx";
 import { isGone, isOpen, saysFree } from "../tasks/answers.ts";
 import { ratioClass } from "./shape.tsx";
@@ -47,7 +47,7 @@ const Waiting = ({ task, isFirst }: { task: TaskData; isFirst: boolean }) => {
 };
 
 const Act = ({ label, ...attributes }: { icon: string; label: string; [name: string]: unknown }) => (
-  <IconLink class="btn icon sm" aria-label={label} title={label} {...attributes} />
+  <Link class="btn icon sm" aria-label={label} title={label} {...attributes} />
 );
 
 const Images = ({ task }: { task: TaskData }) => {
@@ -125,7 +125,7 @@ const Failed = ({ task }: { task: TaskData }) => {
           ? t(saysFree(task.error?.code) ? "money_only_back" : "money_came_back", {
               amount: roundedAmount(language, unit, fromUnits(reserved)),
             })
-          : `${t("cost_charged")}: ${roundedAmount(language, unit, fromUnits(charged))}`}
+          : `${t("usage_charged")}: ${roundedAmount(language, unit, fromUnits(charged))}`}
       </p>
       {!isCancelled && <p class="meta">{t("change_prompt_hint")}</p>}
     </div>

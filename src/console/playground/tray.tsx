@@ -4,7 +4,7 @@ import { fileDigest } from "../../base/file-id.ts";
 import { valueLabel } from "../messages/playground-fields.ts";
 import { useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { picturesIn } from "./body.ts";
 import type { Field, Typed } from "./fields.ts";
 import { pictureTypes } from "./image-file.ts";
@@ -65,7 +65,7 @@ const Item = ({ at, url = "", task = "", role, roles }: ItemProps) => {
       <input type="hidden" name={`pictures.${at}.url`} value={url} />
       <input type="hidden" name={`pictures.${at}.task`} value={task} />
       {roles.length > 0 && <Role roles={roles} at={at} role={role} />}
-      <IconButton class="btn icon" type="button" data-remove aria-label={t("remove_image")} title={t("remove_image")} icon="x" />
+      <Button class="btn icon" type="button" data-remove aria-label={t("remove_image")} title={t("remove_image")} icon="x" />
     </li>
   );
 };
@@ -111,10 +111,8 @@ export const Tray = ({ field, typed }: { field: PicturesField; typed: Typed }) =
           title={t("add_image_url")}
           aria-label={t("add_image_url")}
         />
-        <button class="btn sm" type="button" data-add-url>
-          {t("add")}
-        </button>
-        <IconButton
+        <Button class="btn sm" type="button" data-add-url text={t("add")} />
+        <Button
           class="btn sm"
           type="button"
           popovertarget="pictures"

@@ -3,7 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { page, part, signedIn, withCatalog } from "../frame.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { publicPage } from "../site/layout.tsx";
 import { searchDocs } from "./docs.ts";
 import { type HitGroup, Hits } from "./hits.tsx";
@@ -30,7 +30,7 @@ const Field = ({ c, action, query }: { c: ConsoleContext; action: string; query:
     <search>
       <form action={action} class="row search-row">
         <input class="in" type="search" name="q" value={query} maxlength={maxQuery} aria-label={t("search")} autofocus data-slash />
-        <IconButton class="btn primary" icon="search" text={t("search")} />
+        <Button class="btn primary" icon="search" text={t("search")} />
       </form>
     </search>
   );

@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 import type { Language, Translate } from "../messages.ts";
 import { AroundContext, useAround } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { hashedPath } from "../static-files.ts";
 import { Languages, type ShownMember, Sidebar } from "./sidebar.tsx";
@@ -96,7 +96,7 @@ const Shell = ({ member, ...page }: Page & { member: ShownMember }) => {
       <Sidebar path={path} member={member} theme={theme} isAnswer={isAnswer} />
       <div>
         <header class="top">
-          <IconButton class="btn ghost icon" popovertarget="side" aria-label={t("menu")} type="button" icon="menu" />
+          <Button class="btn ghost icon" popovertarget="side" aria-label={t("menu")} type="button" icon="menu" />
           <b class="clip" aria-hidden="true">
             {bar ?? title}
           </b>
@@ -128,7 +128,7 @@ const Gate = ({ title, lead, language, t, isAnswer, toast, children }: Page) => 
   <body>
     <main class="gate" id="main">
       <div>
-        <IconLink class="brand flat" href="/" icon="gate" text={t("brand")} />
+        <Link class="brand flat" href="/" icon="gate" text={t("brand")} />
         <div class="stack">
           <div>
             <h1>{title}</h1>

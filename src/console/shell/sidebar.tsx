@@ -6,7 +6,7 @@ import { exactAmount } from "../amounts.ts";
 import { type Language, type Translate, languageNames } from "../messages.ts";
 import { Filled } from "../parts/filled.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { useAround } from "../parts/context.ts";
 import { Find } from "../search/find.tsx";
@@ -48,12 +48,7 @@ const Places = ({ path, isAdmin, role }: { path: string; isAdmin: boolean; role:
               .filter((place) => (place.name === "admin" ? isAdmin : place.name === "docs" || mayOpen(role, "GET", place.path)))
               .map((place) => (
                 <li>
-                  <IconLink
-                    href={place.path}
-                    aria-current={isAt(path, place) ? "page" : undefined}
-                    icon={place.icon}
-                    text={t(place.name)}
-                  />
+                  <Link href={place.path} aria-current={isAt(path, place) ? "page" : undefined} icon={place.icon} text={t(place.name)} />
                 </li>
               ))}
           </ul>
@@ -117,7 +112,7 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
   const exact = (millionths: number) => exactAmount(language, unit, millionths);
   return (
     <nav class="side" id="side" popover="auto" aria-label={t("brand")}>
-      <IconLink class="brand" href="/console" icon="gate" text={t("brand")} />
+      <Link class="brand" href="/console" icon="gate" text={t("brand")} />
       <Find href="/console/search" text={t("search")} />
       <Places path={path} isAdmin={isAdmin} role={role} />
       <button class="me" popovertarget="me-menu" type="button">
@@ -170,9 +165,9 @@ export const Sidebar = ({ path, member, theme, isAnswer }: SidebarProps) => {
           </>
         )}
         <hr />
-        <IconLink href="/console/account" icon="user" text={t("account")} />
+        <Link href="/console/account" icon="user" text={t("account")} />
         <form method="post" action="/console/sign-out">
-          <IconButton icon="exit" text={t("sign_out")} />
+          <Button icon="exit" text={t("sign_out")} />
         </form>
       </div>
     </nav>

@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import { known } from "../../base/known.ts";
 import { Note } from "../parts/note.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { contents, docPath } from "./contents.ts";
 import { editAddress, pageHead } from "./docs.ts";
 import { Html } from "./html.tsx";
@@ -90,7 +90,7 @@ const Contents = ({ path, of }: { path: string; of: Group[] }) => (
 const Pager = ({ c, previous, next }: { c: ConsoleContext; previous: Place | undefined; next: Place | undefined }) => (
   <nav class="pager" aria-label={c.var.t("docs_pages")}>
     {previous ? (
-      <IconLink class="btn ghost" href={previous.path} rel="prev" lang={titleLanguage(previous)} icon="left" text={previous.title} />
+      <Link class="btn ghost" href={previous.path} rel="prev" lang={titleLanguage(previous)} icon="left" text={previous.title} />
     ) : (
       <span />
     )}
@@ -165,8 +165,8 @@ export function docsPage(c: ConsoleContext, page: DocsPage, status: PageStatus =
                 </li>
               ))}
             </ul>
-            {markdown !== undefined && <IconLink class="quiet" href={markdown} icon="list" text={t("docs_as_markdown")} />}
-            {edit !== undefined && <IconLink class="quiet" href={edit} icon="pen" text={t("docs_edit")} />}
+            {markdown !== undefined && <Link class="quiet" href={markdown} icon="list" text={t("docs_as_markdown")} />}
+            {edit !== undefined && <Link class="quiet" href={edit} icon="pen" text={t("docs_edit")} />}
           </nav>
         ) : (
           <aside class="aside" aria-label={t("docs_samples")}>

@@ -4,7 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { Copy } from "../parts/copy.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { Pill } from "../parts/status.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { hashedPath } from "../static-files.ts";
@@ -21,9 +21,7 @@ const Lead = ({ c }: { c: ConsoleContext }) => (
     <p>{c.var.t("site_lead")}</p>
     <div class="row">
       <AccountButton c={c} />
-      <a class="btn" href="/docs">
-        {c.var.t("read_docs")}
-      </a>
+      <Link class="btn" href="/docs" text={c.var.t("read_docs")} />
     </div>
   </section>
 );
@@ -47,7 +45,7 @@ const Film = ({ c }: { c: ConsoleContext }) => {
         aria-label={t("site_film")}
       />
       <p>{t("site_film_note")}</p>
-      <IconLink class="btn icon" href={film} data-film-link aria-label={t("site_film_play")} icon="play" />
+      <Link class="btn icon" href={film} data-film-link aria-label={t("site_film_play")} icon="play" />
       <button
         class="btn icon"
         type="button"
@@ -121,9 +119,7 @@ const Rescue = ({ c, choices }: { c: ConsoleContext; choices: Choice[] }) => {
           <dt>{t("site_requests")}</dt>
           <dd class="num">1</dd>
         </dl>
-        <a class="btn sm" href="/docs/tasks">
-          {t("site_rescue_link")}
-        </a>
+        <Link class="btn sm" href="/docs/tasks" text={t("site_rescue_link")} />
       </div>
     </section>
   );

@@ -5,7 +5,7 @@ import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
 import { AroundContext } from "../parts/context.ts";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { Find } from "../search/find.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 import { Toasts } from "../shell/layout.tsx";
@@ -89,7 +89,7 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
   const { t } = c.var;
   return (
     <header class="pub">
-      <IconLink class="brand" href="/" icon="gate" text={t("brand")} />
+      <Link class="brand" href="/" icon="gate" text={t("brand")} />
       <nav aria-label={t("site_nav")}>
         <Places c={c} />
       </nav>
@@ -115,9 +115,11 @@ const Bar = ({ c }: { c: ConsoleContext }) => {
 export const AccountButton = ({ c }: { c: ConsoleContext }) => {
   const isSignUp = c.var.user === undefined && signup(c.env) === "open";
   return (
-    <a class="btn primary" href={isSignUp ? "/console/sign-up" : "/console"}>
-      {c.var.t(isSignUp ? "create_account" : "console_link")}
-    </a>
+    <Link
+      class="btn primary"
+      href={isSignUp ? "/console/sign-up" : "/console"}
+      text={c.var.t(isSignUp ? "create_account" : "console_link")}
+    />
   );
 };
 

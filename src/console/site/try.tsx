@@ -9,7 +9,7 @@ import { readForm } from "../forms.ts";
 import { isScripted, nothingHere, page, part, signedIn } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { Filled } from "../parts/filled.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { withReturn } from "../return-to.ts";
 import { submitOnce } from "../tasks/request.ts";
 import { Html } from "./html.tsx";
@@ -81,7 +81,7 @@ export async function tryForm(c: ConsoleContext, place: api.Place): Promise<Chil
       ))}
       <div class="row between">
         <span class="meta">{t(priced ? "try_priced" : "try_reads")}</span>
-        <IconButton class="btn primary sm" icon="bolt" text={t("try_send", { amount })} />
+        <Button class="btn primary sm" icon="bolt" text={t("try_send", { amount })} />
       </div>
       <div id="tried" aria-live="polite" />
     </form>

@@ -6,7 +6,7 @@ import type { Submission } from "../../tasks/record.ts";
 import { CopyError } from "../parts/error-note.tsx";
 import { SelectField, TextArea, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { type ModelEntry, type Refusal, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { isGone, isOpen } from "./answers.ts";
@@ -107,7 +107,7 @@ function Remix(props: ActionsProps) {
           />
         </div>
         <p>
-          <button class="btn primary">{t("remix")}</button>
+          <Button class="btn primary" text={t("remix")} />
         </p>
       </Form>
     </Panel>
@@ -136,9 +136,10 @@ function Character({ task, models, refused }: ActionsProps) {
           <TextField {...seconds} name="end" label={t("to_second")} value={typed("end", Math.min(3, duration))} />
         </div>
         <p>
-          <button class="btn primary">
-            {t("make_character_for", { price: fullAmount(language, unit, fromUnits(price?.character ?? 0)) })}
-          </button>
+          <Button
+            class="btn primary"
+            text={t("make_character_for", { price: fullAmount(language, unit, fromUnits(price?.character ?? 0)) })}
+          />
         </p>
       </Form>
     </Panel>
@@ -151,9 +152,9 @@ const Cancel = ({ task, submission }: ActionsProps) => {
   return (
     <div class="row gap0">
       <Form task={task} name="cancel">
-        <IconButton class="btn danger" icon="stop" text={t("cancel_task")} />
+        <Button class="btn danger" icon="stop" text={t("cancel_task")} />
       </Form>
-      <IconLink class="btn" href={`/console/playground?from=${task.id}`} icon="pen" text={t("change_and_run")} />
+      <Link class="btn" href={`/console/playground?from=${task.id}`} icon="pen" text={t("change_and_run")} />
       <span class="meta push">{t("cancel_hint", { amount: fullAmount(language, unit, submission.price) })}</span>
     </div>
   );
@@ -179,8 +180,8 @@ export const HeadActions = ({ task, submission }: Pick<ActionsProps, "task" | "s
   const { error } = task;
   return (
     <div class="row push">
-      {error && error.code !== "cancelled" && <CopyError code={error.code} message={error.message} request={task.id} />}
-      <IconLink
+      {error && error.code !== "cancelled" && <CopyError code={error.code} message={error.message} request={task.id} class="btn" />}
+      <Link
         class={error && !isRepeatable(submission) ? "btn primary" : "btn"}
         href={`/console/playground?from=${task.id}`}
         icon="pen"
@@ -188,7 +189,7 @@ export const HeadActions = ({ task, submission }: Pick<ActionsProps, "task" | "s
       />
       {isRepeatable(submission) && (
         <Form task={task} name="again">
-          <IconButton
+          <Button
             class={error ? "btn primary" : "btn"}
             icon="again"
             text={t("run_again_for", { price: fullAmount(language, unit, submission.price) })}
@@ -197,7 +198,7 @@ export const HeadActions = ({ task, submission }: Pick<ActionsProps, "task" | "s
       )}
       <form method="post" action="/console/tasks/delete">
         <input type="hidden" name="task" value={task.id} />
-        <IconButton class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")} icon="bin" />
+        <Button class="btn ghost icon" aria-label={t("delete_task")} title={t("delete_task")} icon="bin" />
       </form>
     </div>
   );
@@ -210,8 +211,8 @@ const Row = (props: ActionsProps) => {
   return files.length === 0 ? null : (
     <div class="row gap0" role="group" aria-label={t("actions")}>
       {!isGone(task) && <DownloadAll {...props} />}
-      {remixSchema(props) && <IconLink class="btn" href="#remix" icon="remix" text={t("remix")} />}
-      {characterSource(props) && <IconLink class="btn" href="#character" icon="face" text={t("make_character")} />}
+      {remixSchema(props) && <Link class="btn" href="#remix" icon="remix" text={t("remix")} />}
+      {characterSource(props) && <Link class="btn" href="#character" icon="face" text={t("make_character")} />}
     </div>
   );
 };

@@ -6,7 +6,7 @@ import { askGateway } from "../gateway.ts";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 
 /** The callback of a final task; undefined if it never had one and there is no URL to send it to. */
@@ -24,7 +24,7 @@ export const Callback = ({ callback: { task, url, state, attempts, next_attempt_
         <CallbackState state={state} nextAt={next === undefined ? undefined : 1000 * next} />
         {url !== null && (
           <form method="post" action={`/console/tasks/${task}/callback`} class="push">
-            <IconButton class="btn sm" icon="again" text={t(attempts.length === 0 ? "callback_send" : "callback_send_again")} />
+            <Button class="btn sm" icon="again" text={t(attempts.length === 0 ? "send" : "send_again")} />
           </form>
         )}
       </SectionHead>

@@ -5,6 +5,7 @@ import { page } from "../frame.tsx";
 import { readTask } from "../answers.ts";
 import { readFormData } from "../forms.ts";
 import { askGateway } from "../gateway.ts";
+import { Button, Link } from "../parts/button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { taskTitle } from "./answers.ts";
 import { download } from "./files.ts";
@@ -50,12 +51,13 @@ async function question(c: ConsoleContext, ids: string[]) {
         <input type="hidden" name="task" value={id} />
       ))}
       <p class="row">
-        <a class="btn" href={ids.length === 1 ? `/console/tasks/${id}` : "/console/tasks"}>
-          {t("keep_it")}
-        </a>
-        <button class="btn danger" name="sure" value="yes">
-          {ids.length === 1 ? t("delete_task") : t("delete_tasks", { count: ids.length })}
-        </button>
+        <Link class="btn" href={ids.length === 1 ? `/console/tasks/${id}` : "/console/tasks"} text={t("keep_it")} />
+        <Button
+          class="btn danger"
+          name="sure"
+          value="yes"
+          text={ids.length === 1 ? t("delete_task") : t("delete_tasks", { count: ids.length })}
+        />
       </p>
     </form>,
     200,

@@ -4,7 +4,7 @@ import type { TaskData } from "../answers.ts";
 import { AttemptTable } from "../parts/attempt-table.tsx";
 import { useAround } from "../parts/context.ts";
 import { BucketAnswer, DeliveryPill, isWaiting } from "../parts/delivery.tsx";
-import { IconButton } from "../parts/icon-button.tsx";
+import { Button } from "../parts/button.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
 import { isGone } from "./answers.ts";
 
@@ -21,7 +21,7 @@ export const Delivery = ({ task, place }: { task: TaskData; place: string | unde
         <DeliveryPill delivery={delivery} />
         {!isGone(task) && (status !== "pending" || isLater) && (
           <form method="post" action={`/console/tasks/${task.id}/delivery`} class="push">
-            <IconButton class="btn sm" icon="again" text={t(isLater ? "delivery_now" : "delivery_again")} />
+            <Button class="btn sm" icon="again" text={t(isLater ? "delivery_now" : "delivery_again")} />
           </form>
         )}
       </SectionHead>

@@ -165,9 +165,9 @@ export const Receipt = ({ c, record, cost: { held, charged } }: ReceiptProps) =>
               `${imagePrice === undefined ? t("length_seconds", { seconds: count }) : count} × ${formatAmount(c, Math.round(each))}`,
               <Money millionths={price} />,
             ],
-          [t("cost_reserved"), <Money millionths={held} />],
-          [t("cost_returned"), charged === null ? t("not_yet") : <Money millionths={held - charged} />],
-          [t("cost_charged"), charged === null ? t("not_yet") : <Money millionths={charged} />],
+          [t("reserved"), <Money millionths={held} />],
+          [t("usage_returned"), charged === null ? t("not_yet") : <Money millionths={held - charged} />],
+          [t("usage_charged"), charged === null ? t("not_yet") : <Money millionths={charged} />],
         ]}
       />
       {isFinal(record) && (

@@ -66,11 +66,11 @@ export const Figures = ({ record, cost, first, typicalSeconds }: FiguresProps) =
                 : undefined,
         ],
         [
-          t("cost_charged"),
+          t("usage_charged"),
           charged === null ? t("not_yet") : <Money millionths={charged} />,
           cost && (
             <Filled
-              message={charged === null ? "figure_held" : "figure_returned"}
+              message={charged === null ? "reserved_small" : "figure_returned"}
               by={{ amount: <Money millionths={charged === null ? cost.held : cost.held - charged} /> }}
             />
           ),

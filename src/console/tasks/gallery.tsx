@@ -6,8 +6,9 @@ import type { ConsoleContext } from "../context.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { page } from "../frame.tsx";
 import { withQuery } from "../list-address.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { kindIcons } from "../parts/kind-icons.ts";
 import { Note, Problem } from "../parts/note.tsx";
 import { SearchForm } from "../parts/search-form.tsx";
@@ -27,22 +28,10 @@ const pathWith = (filters: Filters, more: Record<string, string | undefined> = {
 
 const Kinds = ({ filters }: { filters: Filters }) => {
   const { t } = useAround();
-  return (
-    <nav class="chips" aria-label={t("kind")}>
-      <a class="chip" href={pathWith({ ...filters, kind: undefined })} aria-current={filters.kind === undefined ? "true" : undefined}>
-        {t("any_kind")}
-      </a>
-      {taskKinds.map((kind) => (
-        <IconLink
-          class="chip"
-          href={pathWith({ ...filters, kind })}
-          aria-current={filters.kind === kind ? "true" : undefined}
-          icon={kindIcons[kind]}
-          text={t(`kinds_${kind}`)}
-        />
-      ))}
-    </nav>
-  );
+  const link = (kind: Filters["kind"]) => ({ path: pathWith({ ...filters, kind }), isHere: filters.kind === kind });
+  const all = { ...link(undefined), text: t("any_kind") };
+  const each = taskKinds.map((kind) => ({ ...link(kind), icon: kindIcons[kind], text: t(`kinds_${kind}`) }));
+  return <NavLinks class="chips" label={t("kind")} of={[all, ...each]} />;
 };
 
 /** The actions on the selected tiles; visible if a tile is selected. */
@@ -51,14 +40,10 @@ const Bar = ({ filters, after }: { filters: Filters; after: string | undefined }
   return (
     <div class="bar" role="group" aria-label={t("chosen")}>
       <span class="num" data-chosen={t("chosen_count")} role="status" />
-      <a class="btn sm" href={pathWith(filters, { after, choose: "all" })} data-choose="all">
-        {t("choose_all")}
-      </a>
-      <a class="btn sm" href={pathWith(filters, { after })} data-choose="none">
-        {t("choose_none")}
-      </a>
-      <IconButton class="btn sm push" formaction="/console/tasks/download" data-stay icon="down" text={t("download")} />
-      <IconButton class="btn sm danger" formaction="/console/tasks/delete" icon="bin" text={t("delete")} />
+      <Link class="btn sm" href={pathWith(filters, { after, choose: "all" })} data-choose="all" text={t("choose_all")} />
+      <Link class="btn sm" href={pathWith(filters, { after })} data-choose="none" text={t("choose_none")} />
+      <Button class="btn sm push" formaction="/console/tasks/download" data-stay icon="down" text={t("download")} />
+      <Button class="btn sm danger" formaction="/console/tasks/delete" icon="bin" text={t("delete")} />
     </div>
   );
 };
@@ -71,9 +56,11 @@ const None = ({ isFiltered }: { isFiltered: boolean }) => {
       title={t(isFiltered ? "no_such_tasks" : "no_tasks")}
       text={t(isFiltered ? "no_such_tasks_hint" : "no_tasks_hint")}
     >
-      <a class={isFiltered ? "btn" : "btn primary"} href={isFiltered ? "/console/tasks" : "/console/playground"}>
-        {t(isFiltered ? "all_tasks" : "open_playground")}
-      </a>
+      <Link
+        class={isFiltered ? "btn" : "btn primary"}
+        href={isFiltered ? "/console/tasks" : "/console/playground"}
+        text={t(isFiltered ? "all_tasks" : "open_playground")}
+      />
     </Empty>
   );
 };
@@ -107,7 +94,7 @@ export async function gallery(c: ConsoleContext) {
         <span class="push row">
           <Choice
             name="model"
-            any={t("any_model")}
+            any={t("logs_any_model")}
             options={models.map(({ id }) => ({ value: id, text: id }))}
             chosen={filters.model}
             to={(model) => pathWith({ ...filters, model })}
@@ -161,7 +148,7 @@ export async function gallery(c: ConsoleContext) {
       actions: (
         <>
           <SearchForm path="/console/tasks" filters={{ ...filters }} name="q" label={t("search_tasks")} />
-          <IconLink class="btn primary hide-s" href="/console/playground" icon="plus" text={t("new")} />
+          <Link class="btn primary hide-s" href="/console/playground" icon="plus" text={t("new")} />
         </>
       ),
     },

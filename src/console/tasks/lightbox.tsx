@@ -6,7 +6,7 @@ import { taskImages, readTask, taskVideo, taskCharacter } from "../answers.ts";
 import { nothingHere, part } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import { taskPath } from "../parts/ids.ts";
-import { IconButton, IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { isGone, readRecord, taskTitle } from "./answers.ts";
 import { isRepeatable } from "./request.ts";
 import { Player } from "./result.tsx";
@@ -43,15 +43,13 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
             </>
           )}
         </span>
-        <a class="btn sm push" href={path} data-first>
-          {t("open_task")}
-        </a>
+        <Link class="btn sm push" href={path} data-first text={t("open_task")} />
         <form method="dialog">
-          <IconButton class="btn icon sm" aria-label={t("close")} icon="x" />
+          <Button class="btn icon sm" aria-label={t("close")} icon="x" />
         </form>
       </header>
       <figure>
-        <IconButton type="button" class="btn icon prev" aria-label={t("show_previous")} data-step="-1" icon="left" />
+        <Button type="button" class="btn icon prev" aria-label={t("show_previous")} data-step="-1" icon="left" />
         {video ? (
           <Player task={task} />
         ) : (
@@ -65,17 +63,17 @@ export async function lightbox(c: ConsoleContext, id: string): Promise<Response>
             />
           ))
         )}
-        <IconButton type="button" class="btn icon next" aria-label={t("show_next")} data-step="1" icon="right" />
+        <Button type="button" class="btn icon next" aria-label={t("show_next")} data-step="1" icon="right" />
       </figure>
       <footer>
-        <IconLink class="btn" href={`${path}/download`} download data-stay icon="down" text={t("download")} />
+        <Link class="btn" href={`${path}/download`} download data-stay icon="down" text={t("download")} />
         {again && (
           <form method="post" action={`${path}/again`}>
             <input type="hidden" name="key" value={crypto.randomUUID()} />
-            <IconButton class="btn" icon="again" text={t("run_again_for", { price: formatAmount(c, record.submission.price) })} />
+            <Button class="btn" icon="again" text={t("run_again_for", { price: formatAmount(c, record.submission.price) })} />
           </form>
         )}
-        <IconLink class="btn hide-s" href={`/console/playground?from=${task.id}`} icon="pen" text={t("change_and_run")} />
+        <Link class="btn hide-s" href={`/console/playground?from=${task.id}`} icon="pen" text={t("change_and_run")} />
       </footer>
     </>,
   );

@@ -9,7 +9,7 @@ import { useAround } from "../parts/context.ts";
 import { CredentialBadge, taskCredentials } from "../parts/credential.tsx";
 import { Empty } from "../parts/empty.tsx";
 import { sizeText, typeName } from "../parts/file-text.ts";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { ratioClass } from "../playground/shape.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
 
@@ -37,7 +37,7 @@ const Shot = ({ task, url, asset, number, of }: { task: TaskData; url: string | 
         madeAt={task.completed_at}
       />
       <figcaption class="acts">
-        <IconLink
+        <Link
           class="btn sm"
           href={url}
           download={`${task.id}-${number}${asset.key.slice(asset.key.lastIndexOf("."))}`}

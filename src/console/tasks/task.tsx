@@ -12,7 +12,7 @@ import { formatAmount } from "../amounts.ts";
 import { askGateway } from "../gateway.ts";
 import { Code } from "../parts/code.tsx";
 import { ErrorNote } from "../parts/error-note.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { taskPath } from "../parts/ids.ts";
 import { Problem } from "../parts/note.tsx";
 import { StatusPill } from "../parts/status.tsx";
@@ -50,7 +50,7 @@ const Failure = ({ c, task, record }: { c: ConsoleContext; task: TaskData; recor
   return (
     <ErrorNote code={task.error.code} message={task.error.message}>
       {charged > 0
-        ? `${t("cost_charged")}: ${formatAmount(c, charged)}`
+        ? `${t("usage_charged")}: ${formatAmount(c, charged)}`
         : t(record.step.do === "settle" ? "money_comes_back" : cameBack, { amount: formatAmount(c, record.submission.price) })}
     </ErrorNote>
   );
@@ -112,7 +112,7 @@ export async function taskPage(c: ConsoleContext, id: string, refused?: Refused)
     title,
     <div class="page" {...(renewal ? live(path, "task", renewal) : { id: "task" })}>
       <div class="head titled">
-        <IconLink class="btn ghost icon sm" href="/console/tasks" aria-label={t("back_to_gallery")} icon="left" />
+        <Link class="btn ghost icon sm" href="/console/tasks" aria-label={t("back_to_gallery")} icon="left" />
         <h1 class="clip">{title}</h1>
         <span role="status">
           <StatusPill task={task} />

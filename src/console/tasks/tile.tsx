@@ -5,7 +5,7 @@ import { taskImages, type TaskData, taskVideo } from "../answers.ts";
 import { useAround } from "../parts/context.ts";
 import { taskCredentials } from "../parts/credential.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { shownStatus, statusWord } from "../parts/status.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
 import type { Preview } from "./previews.ts";
@@ -117,13 +117,8 @@ export const Tile = ({ task, preview, isChosen }: TileProps) => {
       )}
       {preview && (
         <div class="acts">
-          <IconLink class="btn icon sm" href={`${path}/download`} download aria-label={t("download_task", { title })} icon="down" />
-          <IconLink
-            class="btn icon sm"
-            href={`/console/playground?from=${task.id}`}
-            aria-label={t("change_task", { title })}
-            icon="again"
-          />
+          <Link class="btn icon sm" href={`${path}/download`} download aria-label={t("download_task", { title })} icon="down" />
+          <Link class="btn icon sm" href={`/console/playground?from=${task.id}`} aria-label={t("change_task", { title })} icon="again" />
         </div>
       )}
     </li>

@@ -3,6 +3,7 @@
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
 import { reasonText } from "../batches/state.tsx";
+import { Legend } from "../parts/legend.tsx";
 import { useAround } from "../parts/context.ts";
 import { spanText, unitText } from "../parts/date-time.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -15,21 +16,31 @@ const marks = [0, 0.25, 0.5, 0.75, 1];
 /** Calls of the receiver that began later after the end than this are listed below the bars, and would make all bars short. */
 const callbacksWithinMs = 60_000;
 
-/** What bars mean, in the order of the legend. */
-const looks = ["wait", "run", "bad"] as const;
+/** What the colours of bars mean, in the order of the legend. */
+const looks = { d6: "fall_look_wait", d1: "fall_made", bad: "failed_status" } as const;
+type Look = keyof typeof looks;
 
 interface Bar {
   name: Child;
   from: number;
   to: number;
-  look: (typeof looks)[number];
+  look: Look;
   cause?: Child;
 }
 
-/** A time on the axis, rounded so that its quarters differ: `0 s`, `0.43 s`, `13 s`, `1.5 min`. */
-function axisText(language: string, ms: number): string {
-  const [figure, unit] = ms < 120_000 ? ([ms / 1000, "second"] as const) : ([ms / 60_000, "minute"] as const);
-  return unitText(language, figure, unit, figure < 10 ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 0 });
+/** What the four parts of the axis may be, times a power of ten of seconds or minutes. */
+const roundParts = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+
+/** The length of the axis, which holds `ms` in four parts of round numbers, and the text of a time on it: `0 s`, `0.6 s`, `1.5 min`. */
+function toAxis(language: string, ms: number): { all: number; text: (share: number) => string } {
+  const [unitMs, unit] = ms < 120_000 ? ([1000, "second"] as const) : ([60_000, "minute"] as const);
+  const part = ms / unitMs / 4;
+  const power = 10 ** Math.floor(Math.log10(part));
+  const round = (roundParts.find((factor) => factor * power >= part) ?? 10) * power;
+  return {
+    all: 4 * round * unitMs,
+    text: (share) => unitText(language, 4 * round * share, unit, { maximumSignificantDigits: 2 }),
+  };
 }
 
 /** The steps in their order; `now` ends the present one. */
@@ -41,7 +52,7 @@ function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
   const made = readyAt !== undefined && readyAt <= end ? readyAt : end;
   const work: Bar[] = [];
   if (startedAt !== undefined) {
-    const look = isFailed ? "bad" : "run";
+    const look = isFailed ? "bad" : "d1";
     if (!isAdmin)
       work.push({
         name: t("fall_made"),
@@ -86,14 +97,14 @@ function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
   }
   const calls = (callback?.attempts ?? []).filter(({ at }) => at < end + callbacksWithinMs);
   return [
-    { name: t("fall_waited"), from: createdAt, to: startedAt ?? end, look: "wait" },
+    { name: t("fall_waited"), from: createdAt, to: startedAt ?? end, look: "d6" },
     ...work,
-    ...(status === "completed" && made < end ? [{ name: t("fall_stored"), from: made, to: end, look: "wait" as const }] : []),
+    ...(status === "completed" && made < end ? [{ name: t("fall_stored"), from: made, to: end, look: "d6" as const }] : []),
     ...calls.map(({ at, ms, status: answered, fault }): Bar => ({
       name: t("callback"),
       from: at,
       to: at + ms,
-      look: answered !== undefined && answered < 300 ? "wait" : "bad",
+      look: answered !== undefined && answered < 300 ? "d6" : "bad",
       cause: answered ?? t(`fault_${fault ?? "interrupted"}`),
     })),
   ];
@@ -102,23 +113,15 @@ function useBars(record: Task, isAdmin: boolean, now: number): Bar[] {
 export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean }) => {
   const { t, language } = useAround();
   const bars = useBars(record, isAdmin, Date.now()).map((bar) => ({ ...bar, to: Math.max(bar.from, bar.to) }));
-  const all = Math.max(...bars.map(({ to }) => to), record.createdAt + 1) - record.createdAt;
+  const { all, text } = toAxis(language, Math.max(...bars.map(({ to }) => to), record.createdAt + 1) - record.createdAt);
   const place = (ms: number) => (Math.min(1, Math.max(0, (ms - record.createdAt) / all)) * width).toFixed(1);
   return (
     <section>
       <SectionHead title={t("fall")}>
-        <ul class="legend push">
-          {looks
-            .filter((look) => bars.some((bar) => bar.look === look))
-            .map((look) => (
-              <li>
-                <svg class="key fall-key" viewBox="0 0 10 10" aria-hidden="true">
-                  <rect class={look} width="10" height="10" rx="3" />
-                </svg>
-                {t(`fall_look_${look}`)}
-              </li>
-            ))}
-        </ul>
+        <Legend
+          class="legend push"
+          of={(Object.keys(looks) as Look[]).filter((look) => bars.some((bar) => bar.look === look)).map((look) => [look, t(looks[look])])}
+        />
       </SectionHead>
       <div class="card">
         <ol class="fall">
@@ -126,7 +129,7 @@ export const Waterfall = ({ record, isAdmin }: { record: Task; isAdmin: boolean 
             <span />
             <span class="axis num">
               {marks.map((share) => (
-                <span>{axisText(language, share * all)}</span>
+                <span>{text(share)}</span>
               ))}
             </span>
             <span />

@@ -13,9 +13,12 @@ import { withQuery, readPlace, placeText, firstRows } from "../list-address.ts";
 import { type Role, roles } from "../../base/roles.ts";
 import { dayMs, toDate } from "../../base/times.ts";
 import { fromUnits } from "../../db/ledger.ts";
+import { parseBrowser } from "../parts/browser.ts";
+import { Choice } from "../parts/choice.tsx";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { type Around, useAround } from "../parts/context.ts";
-import { dateText, UtcTime } from "../parts/date-time.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { dateText, UtcTime, lengthText } from "../parts/date-time.tsx";
+import { Link } from "../parts/button.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Table } from "../parts/table.tsx";
 import { teamPage } from "./frame.tsx";
@@ -72,29 +75,28 @@ const kindWords = {
   money: "audit_money",
   webhooks: "webhooks",
 } as const;
-const periods = [1, 7, 30] as const;
+const periods = ["1", "7", "30"];
 
 interface Asked {
   kind?: string | undefined;
   who?: string | undefined;
   /** undefined: everything that is kept. */
-  days?: number | undefined;
+  days?: string | undefined;
 }
 
 function readAsked(c: ConsoleContext): Asked {
   const kind = c.req.query("kind");
-  const days = periods.find((one) => String(one) === c.req.query("days"));
+  const days = periods.find((one) => one === c.req.query("days"));
   return { kind: kind !== undefined && Object.hasOwn(kinds, kind) ? kind : undefined, who: c.req.query("who") || undefined, days };
 }
 
 const toFilter = ({ kind, who, days }: Asked): AuditFilter => ({
   acts: kind === undefined ? undefined : kinds[kind],
   actor: who,
-  since: days === undefined ? undefined : Date.now() - days * dayMs,
+  since: days === undefined ? undefined : Date.now() - Number(days) * dayMs,
 });
 
-const pathWith = ({ days, ...asked }: Asked, more: Record<string, string> = {}, at = path) =>
-  withQuery(at, { ...asked, days: days?.toString(), ...more });
+const pathWith = (asked: Asked, more: Record<string, string> = {}, at = path) => withQuery(at, { ...asked, ...more });
 
 /** The words for an actor without a name. */
 function actorText(t: Translate, { actor, actorId }: AuditRow): string {
@@ -156,17 +158,18 @@ function factsText({ language, t, unit }: Around, facts: Facts | null, subject: 
       case "role":
         return roles.some((role) => role === text) ? t(`role_${text as Role}`) : text;
       case "disabled":
-        return value === true ? t("member_disabled") : undefined;
+        return value === true ? t("admin_disabled") : undefined;
       case "login":
         return loginWord(t, text);
       case "expires_at":
       case "old_until":
-        return value === null ? "–" : `${t("invitation_ends")} ${date(value)}`;
+        return value === null ? "–" : `${t("expires")} ${date(value)}`;
       case "name":
       case "email":
       case "prefix":
-      case "browser":
         return text;
+      case "browser":
+        return parseBrowser(text);
       default:
         return `${name}: ${value === null ? "–" : text}`;
     }
@@ -236,40 +239,37 @@ async function logPage(c: ConsoleContext) {
     listMembers(c.env.DB, id),
   ]);
   const { rows, last } = firstRows(read, rowsOnPage);
-  const chip = (kind: string | undefined, text: string) => (
-    <a class="chip" href={pathWith({ ...asked, kind })} aria-current={asked.kind === kind ? "true" : undefined}>
-      {text}
-    </a>
-  );
+  const kinds = Object.entries(kindWords).map(([kind, word]) => ({
+    path: pathWith({ ...asked, kind }),
+    text: t(word),
+    isHere: asked.kind === kind,
+  }));
   return teamPage(
     c,
     "audit_log",
     <>
       <div class="sub">
-        <nav class="chips" aria-label={t("audit_what")}>
-          {chip(undefined, t("any_kind"))}
-          {(Object.keys(kindWords) as (keyof typeof kindWords)[]).map((kind) => chip(kind, t(kindWords[kind])))}
-        </nav>
-        <form action={path} class="row push">
-          {asked.kind !== undefined && <input type="hidden" name="kind" value={asked.kind} />}
-          <select class="in auto" name="who" aria-label={t("audit_who")}>
-            <option value="">{t("audit_anyone")}</option>
-            {members.map(({ userId, email }) => (
-              <option value={userId} selected={userId === asked.who}>
-                {email}
-              </option>
-            ))}
-          </select>
-          <select class="in auto" name="days" aria-label={t("usage_period")}>
-            <option value="">{t("any_kind")}</option>
-            {periods.map((days) => (
-              <option value={days} selected={days === asked.days}>
-                {t("usage_days", { days })}
-              </option>
-            ))}
-          </select>
-          <button class="btn">{t("audit_filter")}</button>
-        </form>
+        <NavLinks
+          class="chips"
+          label={t("audit_what")}
+          of={[{ path: pathWith({ ...asked, kind: undefined }), text: t("any_kind"), isHere: asked.kind === undefined }, ...kinds]}
+        />
+        <span class="row push">
+          <Choice
+            name="who"
+            any={t("audit_anyone")}
+            options={members.map(({ userId, email }) => ({ value: userId, text: email }))}
+            chosen={asked.who}
+            to={(who) => pathWith({ ...asked, who })}
+          />
+          <Choice
+            name="days"
+            any={t("audit_any_time")}
+            options={periods.map((days) => ({ value: days, text: lengthText(c.var.language, Number(days) * dayMs) }))}
+            chosen={asked.days}
+            to={(days) => pathWith({ ...asked, days })}
+          />
+        </span>
       </div>
       <section>
         {rows.length === 0 ? <p class="muted">{t("audit_none")}</p> : <Entries rows={rows} isLinked />}
@@ -278,7 +278,7 @@ async function logPage(c: ConsoleContext) {
     </>,
     200,
     {
-      actions: <IconLink class="btn" href={pathWith(asked, {}, `${path}/log.csv`)} aria-label={t("audit_csv")} icon="down" text="CSV" />,
+      actions: <Link class="btn" href={pathWith(asked, {}, `${path}/log.csv`)} aria-label={t("audit_csv")} icon="down" text="CSV" />,
     },
   );
 }

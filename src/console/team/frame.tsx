@@ -9,7 +9,7 @@ import { messageFor, page } from "../frame.tsx";
 import { postOf } from "../mail.ts";
 import type { Arrangement } from "../shell/layout.tsx";
 import type { PageStatus } from "../page-status.ts";
-import { Tabs } from "../parts/tabs.tsx";
+import { NavLinks } from "../parts/nav-links.tsx";
 
 const tabs = {
   members: "/console/members",
@@ -49,7 +49,7 @@ export function teamPage(
     c,
     accountTitle(c),
     <>
-      <Tabs
+      <NavLinks
         label={t("account")}
         of={(Object.keys(tabs) as (keyof typeof tabs)[])
           .filter((name) => mayOpen(role, "GET", tabs[name]))

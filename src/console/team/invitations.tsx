@@ -9,6 +9,7 @@ import { countAttempt } from "../../db/attempts.ts";
 import { inviteMember, listInvitations, withdrawInvitation } from "../../db/member-invitations.ts";
 import { mayManage } from "../../db/memberships.ts";
 import { actor, nothingHere, notYourRole, page } from "../frame.tsx";
+import { Link } from "../parts/button.tsx";
 import { DateTime } from "../parts/date-time.tsx";
 import { mailsToOne, postOf } from "../mail.ts";
 import { ShownOnce } from "../parts/shown-once.tsx";
@@ -29,13 +30,10 @@ function shownOnce(c: ConsoleContext, link: string, expiresAt: number, mailedTo?
     t("invitation"),
     <>
       <ShownOnce id="invitation" secret={link}>
-        {mailedTo === undefined ? t("link_shown") : t("invitation_mailed", { email: mailedTo })} {t("invitation_ends")}:{" "}
-        <DateTime ms={expiresAt} />
+        {mailedTo === undefined ? t("link_shown") : t("invitation_mailed", { email: mailedTo })} {t("expires")}: <DateTime ms={expiresAt} />
       </ShownOnce>
       <p class="gap0">
-        <a href="/console/members/invitations" class="btn primary">
-          {t("done")}
-        </a>
+        <Link href="/console/members/invitations" class="btn primary" text={t("done")} />
       </p>
     </>,
     200,

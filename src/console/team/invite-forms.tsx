@@ -2,6 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Role } from "../../base/roles.ts";
+import { Button } from "../parts/button.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Fold } from "../parts/fold.tsx";
 import type { FieldProblem } from "../parts/note.tsx";
@@ -52,7 +53,7 @@ export const InviteForms = ({ c, refused }: FormsProps) => {
             />
             <Roles c={c} of={mailRoles(c.var.membership.role)} id="mail-role" />
             <p>
-              <button class="btn primary">{t("invite")}</button>
+              <Button class="btn primary" text={t("invite")} />
             </p>
           </form>
           <form method="post" action="/console/members/link" class="card stack">
@@ -91,7 +92,7 @@ export const InviteForms = ({ c, refused }: FormsProps) => {
               />
             </div>
             <p>
-              <button class="btn">{t("make_link")}</button>
+              <Button class="btn" text={t("make_link")} />
             </p>
           </form>
         </div>

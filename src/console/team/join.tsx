@@ -6,6 +6,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { acceptInvitation, findMember, invitedTo } from "../members.ts";
 import { reachesPeople } from "../mail.ts";
 import { accountCookie, actor, cookies, keepChoice, nothingHere, page, person } from "../frame.tsx";
+import { Button } from "../parts/button.tsx";
 
 /** The choice gives no access: each request checks that the user is a member. */
 const choose = (c: ConsoleContext, accountId: string) => keepChoice(c, accountCookie, accountId);
@@ -41,7 +42,7 @@ async function ask(c: ConsoleContext) {
     <form method="post" action="/console/join" class="stack">
       <input type="hidden" name="invitation" value={token} />
       <p>{t(`role_${role}_may`)}</p>
-      <button class="btn primary full">{t("join")}</button>
+      <Button class="btn primary full" text={t("join")} />
     </form>,
     200,
     { lead: t("join_as", { role: t(`role_${role}`), email }) },

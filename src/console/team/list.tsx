@@ -12,7 +12,7 @@ import type { Translate } from "../messages.ts";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { TextField } from "../parts/field.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { LimitBar } from "../parts/limit-bar.tsx";
 import { FieldProblems } from "../parts/note.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -59,7 +59,7 @@ const RoleInPlace = ({ c, of: { id, userId, name, role } }: { c: ConsoleContext;
           </option>
         ))}
       </select>
-      <button class="btn sm">{t("change")}</button>
+      <Button class="btn sm" text={t("change")} />
     </form>
   );
 };
@@ -96,7 +96,7 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
             </span>
           </th>
           <td>
-            <RoleInPlace c={c} of={row} /> {row.disabled === 1 && <Pill icon="ban" text={t("member_disabled")} />}
+            <RoleInPlace c={c} of={row} /> {row.disabled === 1 && <Pill icon="ban" text={t("admin_disabled")} />}
           </td>
           <td class="hide-s">
             <Budget c={c} view={views[row.id]} member={row} />
@@ -112,9 +112,12 @@ const Rows = ({ c, members, views }: { c: ConsoleContext; members: ListedMember[
           <td class="hide-s">{row.seenAt ? <DateTime ms={Date.parse(row.seenAt)} /> : "–"}</td>
           <td class="num">
             {mayManage(own.role, row.role) && (
-              <a class="btn ghost sm" href={`/console/members/${row.id}`} aria-label={`${t("change")}: ${row.name} ${row.email}`}>
-                {t("change")}
-              </a>
+              <Link
+                class="btn ghost sm"
+                href={`/console/members/${row.id}`}
+                aria-label={`${t("change")}: ${row.name} ${row.email}`}
+                text={t("change")}
+              />
             )}
           </td>
         </tr>
@@ -180,16 +183,14 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
           <form method="post" action="/console/members/name" class="stack narrow">
             <TextField name="account-name" label={t("name")} maxlength={200} value={c.var.account.name ?? ""} required />
             <p>
-              <button class="btn">{t("change_name")}</button>
+              <Button class="btn" text={t("change_name")} />
             </p>
           </form>
         </section>
       )}
       <section>
         <p>
-          <a class="btn danger" href="/console/members/leave">
-            {t("leave_account")}
-          </a>
+          <Link class="btn danger" href="/console/members/leave" text={t("leave_account")} />
         </p>
       </section>
     </>,
@@ -197,7 +198,7 @@ export async function membersPage(c: ConsoleContext, refused?: RefusedForm) {
     {
       lead: members.length === 1 ? t("members_alone") : t("members_lead", { count: members.length }),
       ...(isManager && {
-        actions: <IconLink class="btn primary" href="/console/members/invitations#invite" icon="plus" text={t("invite")} />,
+        actions: <Link class="btn primary" href="/console/members/invitations#invite" icon="plus" text={t("invite")} />,
       }),
     },
   );

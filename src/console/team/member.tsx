@@ -14,6 +14,7 @@ import {
 } from "../../db/memberships.ts";
 import { BudgetFields, changeBudget, readBudget } from "../keys/budget.tsx";
 import { actor, nothingHere, notYourRole, page } from "../frame.tsx";
+import { Back, Button, Link } from "../parts/button.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Question } from "../parts/question.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -42,7 +43,7 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
           </div>
         </fieldset>
         <p>
-          <button class="btn primary">{t("role_change")}</button>
+          <Button class="btn primary" text={t("role_change")} />
         </p>
       </form>
       <section>
@@ -51,7 +52,7 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
           <p class="muted">{t("member_budget_note")}</p>
           <BudgetFields c={c} budget={view?.budget ?? null} typed={typed} error={budgetError} />
           <p>
-            <button class="btn">{t("budget_change")}</button>
+            <Button class="btn" text={t("budget_change")} />
           </p>
         </form>
       </section>
@@ -61,22 +62,15 @@ async function memberPage(c: ConsoleContext, member: Membership, problem?: strin
           <p class="muted">{t("member_disable_note")}</p>
           <div class="row">
             <form method="post" action={`${path}/${member.disabled ? "enable" : "disable"}`}>
-              <button class="btn">{t(member.disabled ? "enable" : "disable")}</button>
+              <Button class="btn" text={t(member.disabled ? "enable" : "disable")} />
             </form>
-            <a class="btn danger" href={`${path}/remove`}>
-              {t("member_remove")}
-            </a>
+            <Link class="btn danger" href={`${path}/remove`} text={t("remove")} />
           </div>
         </section>
       )}
-      <section>
-        <a class="btn" href="/console/members">
-          {t("members")}
-        </a>
-      </section>
     </>,
     problem === undefined && budgetError === undefined ? 200 : 400,
-    { width: "slim", lead: member.email },
+    { width: "slim", lead: <Back to="/console/members" text={t("members")} more={member.email} /> },
   );
 }
 
@@ -110,7 +104,7 @@ async function setBudget(c: ConsoleContext, member: Membership) {
 
 function removePage(c: ConsoleContext, member: Membership, problem?: string) {
   const { t } = c.var;
-  const content = <Question text={t("member_remove_warning")} yes={t("member_remove")} back="/console/members" problem={problem} />;
+  const content = <Question text={t("member_remove_warning")} yes={t("remove")} back="/console/members" problem={problem} />;
   return page(c, t("member_remove_ask", { name: member.email }), content, problem === undefined ? 200 : 400, { width: "slim" });
 }
 

@@ -4,6 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { postOf } from "../mail.ts";
 import { listInvitations, type MemberInvitation } from "../../db/member-invitations.ts";
 import { mayManage } from "../../db/memberships.ts";
+import { Button } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -34,23 +35,19 @@ export const Invitations = ({ c, open, isManager }: InvitationsProps) => {
             <b>{email ?? name}</b>
             <p>
               {t(`role_${role}`)} · {email === null ? t("invitation_used", { uses, max: maxUses }) : t("invitation_sent")}{" "}
-              {email !== null && <DateTime ms={createdAt} />} · {t("invitation_ends")} <DateTime ms={expiresAt} />
+              {email !== null && <DateTime ms={createdAt} />} · {t("expires")} <DateTime ms={expiresAt} />
             </p>
           </div>
           {isManager && (
             <span class="row">
               {email !== null && sendable.includes(role) && (
                 <form method="post" action={`/console/members/invitations/${id}/again`}>
-                  <button class="btn sm" aria-label={`${again}: ${email}`}>
-                    {again}
-                  </button>
+                  <Button class="btn sm" aria-label={`${again}: ${email}`} text={again} />
                 </form>
               )}
               {mayManage(c.var.membership.role, role) && (
                 <form method="post" action={`/console/members/invitations/${id}/withdraw`}>
-                  <button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`}>
-                    {t("withdraw")}
-                  </button>
+                  <Button class="btn ghost sm danger" aria-label={`${t("withdraw")}: ${email ?? name ?? ""}`} text={t("withdraw")} />
                 </form>
               )}
             </span>

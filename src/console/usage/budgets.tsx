@@ -6,7 +6,7 @@ import { readAccountKeys } from "../keys/account-keys.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { Filled } from "../parts/filled.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { LimitBar } from "../parts/limit-bar.tsx";
 import { Money } from "../parts/money.tsx";
 import { SectionHead } from "../parts/section-head.tsx";
@@ -57,7 +57,7 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
     <>
       <SectionHead title={t("usage_budgets")}>
         {mayOpen(c.var.membership.role, "POST", "/console/keys") && (
-          <IconLink class="btn sm push" href="/console/keys" icon="plus" text={t("usage_add_budget")} />
+          <Link class="btn sm push" href="/console/keys" icon="plus" text={t("usage_add_budget")} />
         )}
       </SectionHead>
       <DataTable
@@ -75,7 +75,7 @@ export const Budgets = ({ c, limits }: { c: ConsoleContext; limits: Limit[] }) =
             isExtra: true,
             cell: ({ name, amount, spent }) => <LimitBar limit={amount} used={spent} label={`${t("used")}: ${name}`} isCell />,
           },
-          { name: t("usage_spent"), isNumber: true, isExtra: true, cell: ({ spent }) => <Money millionths={spent} /> },
+          { name: t("spent"), isNumber: true, isExtra: true, cell: ({ spent }) => <Money millionths={spent} /> },
           { name: t("usage_left"), isNumber: true, cell: ({ amount, spent }) => <Money millionths={Math.max(0, amount - spent)} /> },
           {
             name: t("usage_reached"),

@@ -5,7 +5,7 @@ import type { ModelUse, Spent } from "../../db/ledger-reports.ts";
 import { useAround } from "../parts/context.ts";
 import { Money } from "../parts/money.tsx";
 import { dateText } from "../parts/date-time.tsx";
-import { Swatch } from "../parts/swatch.tsx";
+import { Swatch } from "../parts/legend.tsx";
 import { DataTable, Table } from "../parts/table.tsx";
 import { Chart, type Series, sum, toSeries } from "./chart.tsx";
 import { toDate } from "../../base/times.ts";

@@ -5,11 +5,8 @@ import { roundedAmount } from "../amounts.ts";
 import { useAround } from "../parts/context.ts";
 import { dateText } from "../parts/date-time.tsx";
 import { DayAxis, Plot, plotHeight, roundUp } from "../parts/plot.tsx";
+import { Stack, stepWidth } from "../parts/series.tsx";
 import { dayMs } from "../../base/times.ts";
-
-/** Of the ten units of a day, its bar takes eight. */
-const dayWidth = 10;
-const barWidth = 8;
 
 /** The models with the highest charges have a colour each; the rest share the last colour. */
 const ownColours = 5;
@@ -40,43 +37,27 @@ export function toSeries(spent: Spent[]): Series[] {
 }
 
 export const Chart = ({ series, since, days }: { series: Series[]; since: number; days: number }) => {
-  const { t } = useAround();
+  const { language, t, unit } = useAround();
   const dayList = Array.from({ length: days }, (_, at) => since + at * dayMs);
   const chargedOn = (day: number) => series.reduce((total, { of }) => total + sum(of.filter((one) => one.day === day)), 0);
   const top = roundUp(Math.max(...dayList.map(chargedOn)));
   return (
-    <Plot id="chart" label={t("usage_chart")} top={top} width={days * dayWidth} axis={<DayAxis since={since} days={days} />}>
+    <Plot id="chart" label={t("usage_chart")} top={top} width={days * stepWidth} axis={<DayAxis since={since} days={days} />}>
       {dayList.map((day, at) => (
-        <Bar day={day} x={at * dayWidth + (dayWidth - barWidth) / 2} series={series} top={top} />
+        <Stack
+          at={at}
+          top={top}
+          height={plotHeight}
+          bars={series.map(({ model, colour, of }) => {
+            const value = sum(of.filter((one) => one.day === day));
+            return {
+              look: colour,
+              value,
+              title: `${dateText(language, day)}, ${model ?? t("usage_others")}: ${roundedAmount(language, unit, value)}`,
+            };
+          })}
+        />
       ))}
     </Plot>
-  );
-};
-
-interface BarProps {
-  day: number;
-  x: number;
-  series: Series[];
-  top: number;
-}
-
-/** One day: each model on top of the previous one, its amount as the tooltip. */
-const Bar = ({ day, x, series, top }: BarProps) => {
-  const { language, t, unit } = useAround();
-  let below = 0;
-  return (
-    <>
-      {series.map(({ model, colour, of }) => {
-        const charged = sum(of.filter((one) => one.day === day));
-        if (charged === 0) return null;
-        const tall = (charged / top) * plotHeight;
-        below += tall;
-        return (
-          <rect class={colour} x={x} y={plotHeight - below} width={barWidth} height={tall}>
-            <title>{`${dateText(language, day)}, ${model ?? t("usage_others")}: ${roundedAmount(language, unit, charged)}`}</title>
-          </rect>
-        );
-      })}
-    </>
   );
 };

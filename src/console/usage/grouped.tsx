@@ -7,6 +7,7 @@ import { readUsage } from "../answers.ts";
 import { sendFile } from "../downloads.ts";
 import { nothingHere } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
 import { useAround } from "../parts/context.ts";
 import { cutId } from "../parts/ids.ts";
 import { Money } from "../parts/money.tsx";
@@ -66,13 +67,11 @@ export const Grouped = ({ group, rows, query }: { group: Group; rows: Row[] | un
   return (
     <>
       <SectionHead title={t(`usage_by_${group}`)} id="grouped">
-        <nav class="seg sm push" aria-label={t("usage_group")}>
-          {groups.map((one) => (
-            <a href={`/console/usage?${query}&by=${one}#grouped`} aria-current={one === group ? "true" : undefined}>
-              {t(`usage_${one}`)}
-            </a>
-          ))}
-        </nav>
+        <NavLinks
+          class="seg sm push"
+          label={t("usage_group")}
+          of={groups.map((one) => ({ path: `/console/usage?${query}&by=${one}#grouped`, text: t(`usage_${one}`), isHere: one === group }))}
+        />
       </SectionHead>
       {rows === undefined && <p class="muted">{t("usage_too_many")}</p>}
       {rows && (

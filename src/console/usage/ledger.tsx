@@ -41,7 +41,7 @@ export const Ledger = ({ entries }: { entries: Entry[] }) => {
       none={t("usage_no_charges")}
       rows={entries}
       columns={[
-        { name: t("usage_submitted"), cell: ({ at }) => <DateTime ms={at} /> },
+        { name: t("submitted_at"), cell: ({ at }) => <DateTime ms={at} /> },
         { name: t("kind"), isExtra: true, cell: ({ kind }) => (isKnown(kind) ? t(`kind_${kind}`) : kind) },
         { name: t("model"), cell: ({ model }) => model },
         { name: t("task"), isExtra: true, cell: (entry) => <TaskId entry={entry} /> },

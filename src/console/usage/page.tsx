@@ -17,7 +17,7 @@ import { Ledger } from "./ledger.tsx";
 import { type Period, Periods, readPeriod } from "./period.tsx";
 import { useAround } from "../parts/context.ts";
 import { Filled } from "../parts/filled.tsx";
-import { IconLink } from "../parts/icon-button.tsx";
+import { Link } from "../parts/button.tsx";
 import { Money } from "../parts/money.tsx";
 import { Problem } from "../parts/note.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -131,8 +131,8 @@ const Downloads = ({ period: { query, days } }: { period: Period }) => {
   const { t } = useAround();
   return (
     <>
-      <IconLink class="btn" href={`/console/usage/charges.csv?${query}`} aria-label={t("usage_csv", { days })} icon="down" text="CSV" />
-      <IconLink class="btn" href={`/console/usage/focus.csv?${query}`} aria-label={t("usage_focus", { days })} icon="down" text="FOCUS" />
+      <Link class="btn" href={`/console/usage/charges.csv?${query}`} aria-label={t("usage_csv", { days })} icon="down" text="CSV" />
+      <Link class="btn" href={`/console/usage/focus.csv?${query}`} aria-label={t("usage_focus", { days })} icon="down" text="FOCUS" />
     </>
   );
 };

@@ -2,6 +2,9 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { startOfDays } from "../../db/ledger-reports.ts";
+import { lengthText } from "../parts/date-time.tsx";
+import { NavLinks } from "../parts/nav-links.tsx";
+import { Button } from "../parts/button.tsx";
 import { useAround } from "../parts/context.ts";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -37,16 +40,18 @@ export function readPeriod(c: ConsoleContext): Period {
 
 /** The choice of the period. `more` is added to each address. */
 export const Periods = ({ period: { query, own, since, until }, more }: { period: Period; more: string }) => {
-  const { t } = useAround();
+  const { t, language } = useAround();
   return (
     <>
-      <nav class="seg" aria-label={t("usage_period")}>
-        {choices.map((one) => (
-          <a href={`/console/usage?days=${one}${more}`} aria-current={query === `days=${one}` ? "page" : undefined}>
-            {t("usage_days", { days: one })}
-          </a>
-        ))}
-      </nav>
+      <NavLinks
+        class="seg"
+        label={t("usage_period")}
+        of={choices.map((one) => ({
+          path: `/console/usage?days=${one}${more}`,
+          text: lengthText(language, one * dayMs),
+          isHere: query === `days=${one}`,
+        }))}
+      />
       <button class="chip" type="button" popovertarget="own-dates" aria-current={own ? "true" : undefined}>
         {own && !own.isRefused ? `${own.from} – ${own.to}` : t("usage_own")}
         <Icon name="chev" />
@@ -62,7 +67,7 @@ export const Periods = ({ period: { query, own, since, until }, more }: { period
           required
         />
         <p>
-          <button class="btn">{t("show")}</button>
+          <Button class="btn" text={t("show")} />
         </p>
       </form>
     </>

@@ -4,6 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import type { Callback } from "../../tasks/record.ts";
 import { inLanes } from "../../base/concurrency.ts";
 import { taskPrompt, type TaskData } from "../answers.ts";
+import { Button } from "../parts/button.tsx";
 import { AttemptResult, CallbackState } from "../parts/callback.tsx";
 import { useAround } from "../parts/context.ts";
 import { DateTime } from "../parts/date-time.tsx";
@@ -66,7 +67,7 @@ export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
         },
         { name: t("delivery_event"), isExtra: true, cell: ({ task }) => <code class="id">task.{task.status}</code> },
         { name: t("callback_result"), cell: ({ callback }) => <Outcome callback={callback} /> },
-        { name: t("delivery_tries"), isNumber: true, isExtra: true, cell: ({ callback }) => callback.attempts.length },
+        { name: t("task_attempts"), isNumber: true, isExtra: true, cell: ({ callback }) => callback.attempts.length },
         {
           name: t("figure_answer"),
           isNumber: true,
@@ -90,9 +91,7 @@ export const Deliveries = ({ deliveries }: { deliveries: Delivery[] }) => {
           isNumber: true,
           cell: ({ task }) => (
             <form method="post" action={`/console/webhooks/resend/${task.id}`} class="row end">
-              <button class="btn ghost sm" aria-label={t("resend_task", { title: taskTitle(task, t) })}>
-                {t("resend")}
-              </button>
+              <Button class="btn ghost sm" aria-label={t("resend_task", { title: taskTitle(task, t) })} text={t("resend")} />
             </form>
           ),
         },

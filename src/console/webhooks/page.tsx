@@ -6,6 +6,8 @@ import { type Refusal, readRefusal, readWebhookTest } from "../answers.ts";
 import { readForm } from "../forms.ts";
 import { messageFor, page, signedIn } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
+import { NavLinks } from "../parts/nav-links.tsx";
+import { Button, Link } from "../parts/button.tsx";
 import { Code } from "../parts/code.tsx";
 import { useAround } from "../parts/context.ts";
 import { Copy } from "../parts/copy.tsx";
@@ -46,12 +48,8 @@ const EndpointForm = ({ url, problem, isNew }: { url: string; problem: string | 
         required
       />
       <p class="row">
-        <button class="btn primary">{t(isNew ? "webhook_add" : "save")}</button>
-        {!isNew && (
-          <a class="btn" href={path}>
-            {t("cancel")}
-          </a>
-        )}
+        <Button class="btn primary" text={t(isNew ? "webhook_add" : "save")} />
+        {!isNew && <Link class="btn" href={path} text={t("cancel")} />}
       </p>
     </form>
   );
@@ -65,12 +63,8 @@ const Secret = ({ secret, isShown }: { secret: string; isShown: boolean }) => {
       <span class="meta">{t("webhook_secret")}</span>
       <code id="secret-text">{isShown ? secret : `whsec_${"•".repeat(16)}${secret.slice(-4)}`}</code>
       {isShown && <Copy of="secret-text" />}
-      <a class="btn ghost sm" href={isShown ? path : `${path}?secret=shown#secret`}>
-        {t(isShown ? "webhook_hide" : "webhook_show")}
-      </a>
-      <a class="btn ghost sm" href={`${path}/rotate`}>
-        {t("rotate")}
-      </a>
+      <Link class="btn ghost sm" href={isShown ? path : `${path}?secret=shown#secret`} text={t(isShown ? "webhook_hide" : "show")} />
+      <Link class="btn ghost sm" href={`${path}/rotate`} text={t("rotate")} />
     </div>
   );
 };
@@ -87,14 +81,10 @@ const Endpoint = ({ url, deliveries, children }: { url: string; deliveries: Deli
         <Pill icon="ok" tone="good" text={t("webhook_active")} />
         <span class="push row">
           <form method="post" action={`${path}/test`}>
-            <button class="btn sm">{t("webhook_test")}</button>
+            <Button class="btn sm" text={t("webhook_test")} />
           </form>
-          <a class="btn sm" href={`${path}?change=yes`}>
-            {t("change")}
-          </a>
-          <a class="btn ghost sm" href={`${path}/remove`}>
-            {t("webhook_remove")}
-          </a>
+          <Link class="btn sm" href={`${path}?change=yes`} text={t("change")} />
+          <Link class="btn ghost sm" href={`${path}/remove`} text={t("remove")} />
         </span>
       </header>
       <Stats
@@ -137,22 +127,20 @@ async function webhooksPage(c: ConsoleContext, { refusal, typed, test }: Shown =
       )}
       <section>
         <SectionHead title={t("deliveries")}>
-          <nav class="chips push" aria-label={t("callback_result")}>
-            <a class="chip" href={path} aria-current={onlyFailed ? undefined : "true"}>
-              {t("any_kind")}
-            </a>
-            <a class="chip" href={`${path}?result=failed`} aria-current={onlyFailed ? "true" : undefined}>
-              {t("failed_status")}
-            </a>
-          </nav>
+          <NavLinks
+            class="chips push"
+            label={t("callback_result")}
+            of={[
+              { path, text: t("any_kind"), isHere: !onlyFailed },
+              { path: `${path}?result=failed`, text: t("failed_status"), isHere: onlyFailed },
+            ]}
+          />
         </SectionHead>
         <Deliveries deliveries={onlyFailed ? deliveries.filter(isFailed) : deliveries} />
       </section>
       <section>
         <SectionHead title={t("check_signature")}>
-          <a class="push t13" href="/docs/webhooks">
-            {t("docs")}
-          </a>
+          <Link class="push t13" href="/docs/webhooks" text={t("docs")} />
         </SectionHead>
         <Code name="verify" tabs={verifiers} />
       </section>
@@ -195,7 +183,7 @@ const question = (name: "rotate" | "remove") => (c: ConsoleContext) => {
     t(`webhook_${name}_ask`),
     <Question
       text={t(`webhook_${name}_warning`)}
-      yes={t(`webhook_${name}`)}
+      yes={t(name)}
       icon={name === "rotate" ? "again" : "bin"}
       back={path}
       isHarmless={name === "rotate"}

@@ -33,7 +33,13 @@ test("revenue, cost and margin are shown by model, route, account and day; a los
   expect(words(await browser.read(`${path}?by=day&days=90`))).toMatch(/\d+ \w+ 1 \$0\.03 \$0\.04/);
   expect((await browser.ask(`${path}?by=nothing&days=0`)).status).toBe(200);
   expect(words(await browser.read("/console/admin/providers"))).toMatch(/sandbox imgA-4 Healthy 1 0\s% [\d.]+ s [\d.]+ s \$0\.04/);
-  expect(await browser.read(`${path}?by=model&days=30`)).toMatch(/<svg[^>]*aria-label="Revenue and cost by day"/);
+  const month = await browser.read(`${path}?by=model&days=30`);
+  expect(month).toMatch(/<svg[^>]*aria-label="Revenue and cost by day"/);
+  // Revenue and cost have the colours that they have on the operator's first page.
+  const colours = (text: string) =>
+    [...text.matchAll(/<rect class="(\w+)"[^>]*><\/rect><\/svg>(Revenue|Cost)/g)].map(([, colour, word]) => [word, colour]);
+  expect(colours(month)).toHaveLength(2);
+  expect(colours(await browser.read("/console/admin"))).toEqual(colours(month));
   expect(await browser.read(`${path}?by=model&days=1`)).not.toContain("Revenue and cost by day");
   const csv = await browser.ask(`${path}/margins.csv?by=model&days=30`);
   expect(csv.headers.get("content-type")).toContain("text/csv");

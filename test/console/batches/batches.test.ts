@@ -179,9 +179,16 @@ test("a batch is begun once with its limit, shows work and money while it runs, 
   await wake(id);
   await wake(id);
   const running = await browser.read(path);
-  for (const words of ["Autumn catalogue", "Running", 'hx-trigger="every 3s"', "0 done, 0 failed, 3 running, 4 waiting", "$0.21", "$0.50"])
+  for (const words of [
+    "Autumn catalogue",
+    "In progress",
+    'hx-trigger="every 3s"',
+    "0 done, 0 failed, 3 running, 4 waiting",
+    "$0.21",
+    "$0.50",
+  ])
     expect(running).toContain(words);
-  expect(await browser.read(page)).toMatch(/Autumn catalogue.*Running.*0 of 7/s);
+  expect(await browser.read(page)).toMatch(/Autumn catalogue.*In progress.*0 of 7/s);
   await run(account, path);
   const ended = await browser.read(path);
   for (const words of ["Completed", "7 of 7", "line-6", "Result file", "Results"]) expect(ended).toContain(words);

@@ -18,8 +18,8 @@ const card = (html: string, model: string) =>
 test("each card says what its model can do and shows what it makes; text and unknown models have an icon", async () => {
   const page = await browser.read(path);
   expect(card(page, "imgA-4")).toContain("up to 4 images, 7 shapes, 5 reference images, HD");
-  expect(card(page, "vidA-2")).toContain("10, 15 s, 3 shapes, 4 reference images, First and last frame, Characters, Remix");
-  expect(card(page, "vidC-1-0-pro-fast")).toContain("2–12 s, 6 shapes, 4 reference images, First and last frame, 1080p");
+  expect(card(page, "vidA-2")).toContain("10, 15 s, 3 shapes, 4 reference images, first and last frame, characters, remix");
+  expect(card(page, "vidC-1-0-pro-fast")).toContain("2–12 s, 6 shapes, 4 reference images, first and last frame, 1080p");
   expect(card(page, "textA-1")).toContain("Tools Price $2.00 per million input tokens $8.00 per million output tokens");
   expect(page.match(/<a class="cover"[^>]*><img src="\/console\/static\//g)?.length).toBe(10);
   expect(page.match(/<a class="cover"[^>]*><svg/g)?.length).toBe(2);

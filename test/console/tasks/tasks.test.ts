@@ -180,6 +180,10 @@ test("where the time went: callers see its steps, admins every provider that was
   const section = (text: string) => words(/<ol class="fall">(.*?)<\/ol>/s.exec(text)?.[1]);
   const text = await browser.read(`/console/tasks/${id}`);
   expect(section(text)).toMatch(/^0 s [\d. s]+Waited \d+ ms Being made [\d.]+ (s|ms)/);
+  // Four equal parts of a round number, with room for the longest bar.
+  const [, one = 0, two, three, end] = [...section(text).matchAll(/([\d.]+) s(?=.*Waited)/g)].map(([, figure]) => Number(figure));
+  expect([two, three, end]).toEqual([2, 3, 4].map((times) => expect.closeTo(times * one, 5)));
+  expect([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8]).toContain(Number((one / 10 ** Math.floor(Math.log10(one))).toPrecision(2)));
   // Four figures, and one bar a kind in the legend.
   expect(figures(text)).toMatch(/Ended [\d.]+ s typical 15 s Attempts 1 no other was needed Charged \$0\.03 \$0\.00 returned/);
   expect(legend(text)).toBe("Gateway Being made");

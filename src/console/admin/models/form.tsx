@@ -6,7 +6,7 @@ import { decimal } from "../../amounts.ts";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { CheckField, SelectField, TextField } from "../../parts/field.tsx";
-import { IconButton } from "../../parts/icon-button.tsx";
+import { Button } from "../../parts/button.tsx";
 import { FieldProblems } from "../../parts/note.tsx";
 import { Pill } from "../../parts/status.tsx";
 import { routeState, type ShownRoute } from "../route-state.ts";
@@ -69,9 +69,7 @@ const Body = ({ editor: { draft }, errors }: { editor: Editor; errors: Errors })
         value={value}
         error={errors("body")}
       />
-      <button class="btn" name="act" value="show">
-        {t("admin_model_body_show")}
-      </button>
+      <Button class="btn" name="act" value="show" text={t("admin_model_body_show")} />
     </div>
   );
 };
@@ -209,9 +207,9 @@ const OwnRoute = ({ editor, routes, at, errors }: { editor: Editor; routes: Show
       />
       <span class="row end">
         {at > 0 && (
-          <IconButton class="btn ghost icon sm" name="act" value={`up.${at}`} aria-label={t("admin_route_up", { number })} icon="up" />
+          <Button class="btn ghost icon sm" name="act" value={`up.${at}`} aria-label={t("admin_route_up", { number })} icon="up" />
         )}
-        <IconButton class="btn ghost icon sm" name="act" value={`remove.${at}`} aria-label={t("admin_route_remove", { number })} icon="x" />
+        <Button class="btn ghost icon sm" name="act" value={`remove.${at}`} aria-label={t("admin_route_remove", { number })} icon="x" />
       </span>
       <RouteCost editor={editor} route={route} at={at} errors={errors} />
       <span class="about row">
@@ -242,7 +240,7 @@ const Routes = ({ editor, errors }: { editor: Editor; errors: Errors }) => {
           ))}
         </ol>
         <div class="row pt">
-          <IconButton class="btn sm" name="act" value="own" icon="pen" text={t("admin_routes_own")} />
+          <Button class="btn sm" name="act" value="own" icon="pen" text={t("admin_routes_own")} />
           <span class="meta">{t("admin_routes_built_in")}</span>
         </div>
       </>
@@ -259,12 +257,8 @@ const Routes = ({ editor, errors }: { editor: Editor; errors: Errors }) => {
         </ol>
       )}
       <div class="row pt">
-        <IconButton class="btn sm" name="act" value="add" icon="plus" text={t("admin_route_add")} />
-        {base && (
-          <button class="btn ghost sm" name="act" value="built_in">
-            {t("admin_routes_use_built_in")}
-          </button>
-        )}
+        <Button class="btn sm" name="act" value="add" icon="plus" text={t("admin_route_add")} />
+        {base && <Button class="btn ghost sm" name="act" value="built_in" text={t("admin_routes_use_built_in")} />}
         <span class="meta">{t("admin_routes_hint")}</span>
       </div>
     </>

@@ -2,7 +2,7 @@
 
 import { useAround } from "../../parts/context.ts";
 import { Copy } from "../../parts/copy.tsx";
-import { IconButton } from "../../parts/icon-button.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Refused } from "../../parts/note.tsx";
 import { hashedPath } from "../../static-files.ts";
 import { builtIn } from "./draft.ts";
@@ -93,7 +93,7 @@ export const JsonField = ({ editor }: { editor: Editor }) => {
           <label class="meta grow0" for="f-text">
             {draft.id === "" ? t("admin_model_entry") : `models/${draft.id}.json`}
           </label>
-          <IconButton class="btn ghost sm" name="act" value="tidy" icon="pen" text={t("admin_model_tidy")} />
+          <Button class="btn ghost sm" name="act" value="tidy" icon="pen" text={t("admin_model_tidy")} />
           <Copy of="f-text" />
         </header>
         <div class="editor">

@@ -15,11 +15,12 @@ import type { Upstreams } from "../../../rpc/console-api.ts";
 import { formatAmount, percentText } from "../../amounts.ts";
 import { withQuery } from "../../list-address.ts";
 import { listPrices } from "../../models/prices.ts";
+import { NavLinks } from "../../parts/nav-links.tsx";
 import { useAround } from "../../parts/context.ts";
 import { dateText } from "../../parts/date-time.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { IconLink } from "../../parts/icon-button.tsx";
+import { Link } from "../../parts/button.tsx";
 import { kindIcons } from "../../parts/kind-icons.ts";
 import { SearchForm } from "../../parts/search-form.tsx";
 import { Pill } from "../../parts/status.tsx";
@@ -239,24 +240,22 @@ export async function listModels(c: ConsoleContext) {
     c,
     t("models"),
     <>
-      <div class="sub">
-        <nav class="chips" aria-label={t("models")}>
-          <a class="chip" href={pathWith({ q })} aria-current={show === undefined ? "true" : undefined}>
-            {t("any_kind")} <b>{found.length}</b>
-          </a>
-          {(Object.keys(filters) as Filter[]).map((name) => (
-            <a class="chip" href={pathWith({ show: name, q })} aria-current={show === name ? "true" : undefined}>
-              {t(`admin_models_${name}`)} <b>{found.filter(filters[name]).length}</b>
-            </a>
-          ))}
-        </nav>
-        <SearchForm path={path} filters={{ q, show }} name="q" label={t("admin_models_search")} maxlength={100} class="push" />
-      </div>
+      <NavLinks
+        class="chips made"
+        label={t("models")}
+        of={[
+          { path: pathWith({ q }), text: t("any_kind"), count: found.length, isHere: show === undefined },
+          ...(Object.keys(filters) as Filter[]).map((name) => ({
+            path: pathWith({ show: name, q }),
+            text: t(`admin_models_${name}`),
+            count: found.filter(filters[name]).length,
+            isHere: show === name,
+          })),
+        ]}
+      />
       {rows.length === 0 ? (
         <Empty icon="search" title={t("admin_models_none")}>
-          <a class="btn" href={path}>
-            {t("model_all")}
-          </a>
+          <Link class="btn" href={path} text={t("model_all")} />
         </Empty>
       ) : (
         <Rows c={c} rows={rows} />
@@ -280,8 +279,9 @@ export async function listModels(c: ConsoleContext) {
     {
       actions: (
         <>
-          <IconLink class="btn" href={makerPath} icon="down" text={t("admin_maker_add")} />
-          <IconLink class="btn primary" href={`${path}/_new`} icon="plus" text={t("add_model")} />
+          <SearchForm path={path} filters={{ q, show }} name="q" label={t("admin_models_search")} maxlength={100} />
+          <Link class="btn" href={makerPath} icon="down" text={t("admin_maker_add")} />
+          <Link class="btn primary" href={`${path}/_new`} icon="plus" text={t("add_model")} />
         </>
       ),
       toast: removedNow === undefined ? undefined : t("admin_model_entry_removed", { model: removedNow }),

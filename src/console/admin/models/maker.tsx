@@ -2,6 +2,7 @@
 
 import { schemaMakers } from "../../../base/words.ts";
 import type { ConsoleContext } from "../../context.ts";
+import { Button } from "../../parts/button.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { FieldProblems } from "../../parts/note.tsx";
 import type { EntryProblem, MakerModel } from "./changes.ts";
@@ -44,7 +45,7 @@ export function makerPage(c: ConsoleContext, { maker, model }: MakerModel, probl
         />
       </div>
       <div class="row">
-        <button class="btn primary">{t("admin_maker_fetch")}</button>
+        <Button class="btn primary" text={t("admin_maker_fetch")} />
       </div>
     </form>,
     problems.length > 0 ? 400 : 200,

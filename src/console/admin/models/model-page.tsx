@@ -4,7 +4,7 @@ import type { Child } from "hono/jsx";
 import type { ConsoleContext } from "../../context.ts";
 import { page } from "../../frame.tsx";
 import { DateTime } from "../../parts/date-time.tsx";
-import { IconLink } from "../../parts/icon-button.tsx";
+import { Button, Link } from "../../parts/button.tsx";
 import { Pill } from "../../parts/status.tsx";
 import type { Arrangement } from "../../shell/layout.tsx";
 import type { Revision } from "./changes.ts";
@@ -45,9 +45,14 @@ const Tabs = ({ c, id, tab, hasDraft }: ModelHead & { c: ConsoleContext }) => {
     <nav class="tabs under" aria-label={t("model")}>
       {tabs.map((name) =>
         hasDraft && (name === "form" || name === "json") ? (
-          <button form="entry" formaction={viewPath(id, name)} name="act" value="show" aria-current={name === tab ? "page" : undefined}>
-            {names[name]}
-          </button>
+          <Button
+            form="entry"
+            formaction={viewPath(id, name)}
+            name="act"
+            value="show"
+            aria-current={name === tab ? "page" : undefined}
+            text={names[name]}
+          />
         ) : (
           <a href={viewPath(id, name)} aria-current={name === tab ? "page" : undefined}>
             {names[name]}
@@ -62,7 +67,7 @@ const Lead = ({ c, revisions: [newest], id }: ModelHead & { c: ConsoleContext })
   const { t } = c.var;
   return (
     <span class="row">
-      <IconLink class="back" href={path} icon="left" text={t("models")} />
+      <Link class="back" href={path} icon="left" text={t("models")} />
       {newest ? (
         <span class="meta">
           {t("admin_model_revision", { revision: newest.revision })}, <DateTime ms={newest.at} />

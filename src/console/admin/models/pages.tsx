@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { schemaMakers } from "../../../base/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { nothingHere } from "../../frame.tsx";
-import { IconButton, IconLink } from "../../parts/icon-button.tsx";
+import { Button, Link } from "../../parts/button.tsx";
 import { Note, Refused } from "../../parts/note.tsx";
 import { Question } from "../../parts/question.tsx";
 import { adminPage } from "../frame.tsx";
@@ -90,10 +90,8 @@ const Act = ({ c, editor: { draft, live, verdict } }: { c: ConsoleContext; edito
     <div class="act">
       <span class="meta">{isRefused ? words : t("admin_model_live_soon")}</span>
       <span class="push row">
-        <IconButton class="btn" name="act" value="check" icon="check" text={t("admin_model_check")} />
-        <button class="btn primary" name="act" value="save">
-          {t(sells ? "admin_model_sell" : "save")}
-        </button>
+        <Button class="btn" name="act" value="check" icon="check" text={t("admin_model_check")} />
+        <Button class="btn primary" name="act" value="save" text={t(sells ? "admin_model_sell" : "save")} />
       </span>
     </div>
   );
@@ -103,14 +101,10 @@ const Actions = ({ c, editor: { draft, live, revisions } }: { c: ConsoleContext;
   const { t } = c.var;
   return (
     <>
-      {revisions[0]?.removed === 0 && (
-        <a class="btn ghost" href={`${pathOf(draft.id)}/remove`}>
-          {t("admin_model_remove")}
-        </a>
-      )}
-      {makerOf(draft) && <IconButton class="btn" form="entry" name="act" value="fetch" icon="down" text={t("admin_maker_again")} />}
+      {revisions[0]?.removed === 0 && <Link class="btn ghost" href={`${pathOf(draft.id)}/remove`} text={t("remove")} />}
+      {makerOf(draft) && <Button class="btn" form="entry" name="act" value="fetch" icon="down" text={t("admin_maker_again")} />}
       {live?.state === "live" && (
-        <IconLink class="btn" href={`/console/playground?model=${encodeURIComponent(draft.id)}`} icon="wand" text={t("try_it")} />
+        <Link class="btn" href={`/console/playground?model=${encodeURIComponent(draft.id)}`} icon="wand" text={t("try_it")} />
       )}
     </>
   );
@@ -229,7 +223,7 @@ async function remove(c: ConsoleContext) {
       t("admin_model_remove_ask", { model: id }),
       <Question
         text={t(builtIn(id) ? "admin_model_remove_built_in" : "admin_model_remove_own")}
-        yes={t("admin_model_remove")}
+        yes={t("remove")}
         back={pathOf(id)}
         problem={problem}
       >

@@ -4,6 +4,7 @@ import type { Child } from "hono/jsx";
 import { isPriced } from "../../../catalog/catalog.ts";
 import { shownRule } from "../../../catalog/own-price.ts";
 import { shownPrice } from "../../../catalog/prices.ts";
+import { Link } from "../../parts/button.tsx";
 import { useAround } from "../../parts/context.ts";
 import { DateTime, dateText } from "../../parts/date-time.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -166,9 +167,7 @@ const Revisions = ({ editor: { draft, revisions } }: { editor: Editor }) => {
     <section class="card">
       <header>
         <h2>{t("admin_model_revisions")}</h2>
-        <a class="push t13" href={`${pathOf(draft.id)}/revisions`}>
-          {t("admin_model_all_revisions", { count: revisions.length })}
-        </a>
+        <Link class="push t13" href={`${pathOf(draft.id)}/revisions`} text={t("admin_model_all_revisions", { count: revisions.length })} />
       </header>
       <ol class="time">
         {revisions.slice(0, shownRevisions).map((revision, at) => (
