@@ -7,14 +7,7 @@ import { type CharacterRow, readCharacters } from "./answers.ts";
 import { page, signedIn, nothingHere } from "./frame.tsx";
 import { askGateway } from "./gateway.ts";
 import { withQuery } from "./list-address.ts";
-import { useAround } from "./parts/context.ts";
-import { Copy } from "./parts/copy.tsx";
-import { Link } from "./parts/button.tsx";
-import { DateTime } from "./parts/date-time.tsx";
-import { Empty } from "./parts/empty.tsx";
-import { Problem } from "./parts/note.tsx";
-import { Pager } from "./parts/pager.tsx";
-import { Question } from "./parts/question.tsx";
+import { Copy, DateTime, Empty, Link, Pager, Problem, Question, useAround } from "./parts/index.ts";
 import { readChoices } from "./playground/choices.ts";
 import { toPageStatus } from "./page-status.ts";
 

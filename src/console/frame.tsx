@@ -23,8 +23,7 @@ import type { ShownMember } from "./shell/sidebar.tsx";
 import { themeCookie, parseTheme } from "./shell/theme.ts";
 import { balanceUnit } from "./settings.ts";
 import type { PageStatus } from "./page-status.ts";
-import { AroundContext } from "./parts/context.ts";
-import { Button, Link } from "./parts/button.tsx";
+import { AroundContext, Button, Link } from "./parts/index.ts";
 
 export const languageCookie = "gateway_language";
 /** The account that pages show, for users of several. */

@@ -8,13 +8,11 @@ import { endResetLinks, findResetUser, followPerson } from "./members.ts";
 import { minPasswordLength } from "./auth/logins.ts";
 import { readForm } from "./forms.ts";
 import { postOf } from "./mail.ts";
-import { NewPassword, TextField } from "./parts/field.tsx";
-import { Problem } from "./parts/note.tsx";
+import { Button, NewPassword, Problem, TextField } from "./parts/index.ts";
 import { countVisit } from "./request-limits.ts";
 import { pageOfConsole, wantedPage, withReturn } from "./return-to.ts";
 import { recordLogins } from "./sign-in-changes.ts";
 import type { PageStatus } from "./page-status.ts";
-import { Button } from "./parts/button.tsx";
 
 /** The same answer for known and unknown addresses. */
 const said = (c: ConsoleContext, sentence: "reset_sent" | "reset_by_operator" | "too_many_attempts", status: PageStatus = 200) =>

@@ -11,8 +11,7 @@ import { actor, page } from "./frame.tsx";
 import { acceptInvitation, type Invited, invitedTo, openAccount, type Person, userByEmail } from "./members.ts";
 import { reachesPeople } from "./mail.ts";
 import type { Translate } from "./messages.ts";
-import { NewPassword, TextField } from "./parts/field.tsx";
-import { type FieldProblem, FieldProblems, Note, Problem } from "./parts/note.tsx";
+import { Button, type FieldProblem, FieldProblems, NewPassword, Note, Problem, TextField } from "./parts/index.ts";
 import { maxPasswordLength, minPasswordLength, unconfirmed } from "./auth/logins.ts";
 import { readForm } from "./forms.ts";
 import { countVisit } from "./request-limits.ts";
@@ -20,7 +19,6 @@ import { pageOfConsole, withReturn } from "./return-to.ts";
 import { claimsIn } from "./recover.tsx";
 import { isSignOnOnly, signup, signupQuota } from "./settings.ts";
 import type { PageStatus } from "./page-status.ts";
-import { Button } from "./parts/button.tsx";
 
 const maxNameLength = 200;
 const maxEmailLength = 254;

@@ -13,8 +13,7 @@ import { pageOfConsole } from "../return-to.ts";
 import { isSignOnOnly, singleSignOn } from "../settings.ts";
 import { applyGroups } from "../team/groups.ts";
 import { recordLogins } from "../sign-in-changes.ts";
-import { Button } from "../parts/button.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { Button, SectionHead } from "../parts/index.ts";
 import { back } from "./back.ts";
 
 /** Error codes of a failed sign-in for which we have messages; the provider's text is not shown. */

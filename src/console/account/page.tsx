@@ -11,11 +11,7 @@ import { profile, profileSection } from "./profile.tsx";
 import { sessions, sessionsSection } from "./sessions.tsx";
 import { budgetLeft } from "../keys/budget.tsx";
 import { readBalance } from "../ledger.ts";
-import { Button } from "../parts/button.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { Problem } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Facts } from "../parts/table.tsx";
+import { Button, DateTime, Facts, Problem, SectionHead } from "../parts/index.ts";
 import { isSignOnOnly } from "../settings.ts";
 
 /** The messages after an action. */

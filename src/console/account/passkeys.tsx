@@ -9,10 +9,8 @@ import { readBody } from "../forms.ts";
 import { authSettings, cookies, signedIn, nothingHere } from "../frame.tsx";
 import { parseJson } from "../../media/json-limits.ts";
 import type { Translate } from "../messages.ts";
-import { TextField } from "../parts/field.tsx";
-import { Button } from "../parts/button.tsx";
+import { Button, DateTime, TextField } from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
-import { DateTime } from "../parts/date-time.tsx";
 import { recordLogins } from "../sign-in-changes.ts";
 
 /** Of a user: each is a row as large as the browser makes it. */

@@ -6,9 +6,7 @@ import { askAuth, follow } from "../ask-auth.ts";
 import { maxPasswordLength, minPasswordLength } from "../auth/logins.ts";
 import { readForm } from "../forms.ts";
 import { authSettings, cookies, signedIn } from "../frame.tsx";
-import { Button } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { Button, SectionHead, TextField } from "../parts/index.ts";
 import { recordLogins } from "../sign-in-changes.ts";
 import { back, isFresh } from "./back.ts";
 

@@ -7,8 +7,7 @@ import { readForm } from "../forms.ts";
 import { signedIn } from "../frame.tsx";
 import { postOf } from "../mail.ts";
 import { followPerson } from "../members.ts";
-import { Button } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
+import { Button, TextField } from "../parts/index.ts";
 import { back, isFresh } from "./back.ts";
 
 const maxNameLength = 200;

@@ -4,11 +4,7 @@ import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { askAuth, follow } from "../ask-auth.ts";
 import { authSettings, signedIn, nothingHere } from "../frame.tsx";
-import { parseBrowser } from "../parts/browser.ts";
-import { Button } from "../parts/button.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Table } from "../parts/table.tsx";
+import { Button, DateTime, parseBrowser, SectionHead, Table } from "../parts/index.ts";
 
 const listSessions = (c: ConsoleContext) => c.env.AUTH.listSessions(authSettings(c), c.var.user.id);
 

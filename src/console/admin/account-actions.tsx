@@ -15,12 +15,7 @@ import { findPerson } from "../members.ts";
 import { accountPage } from "./account.tsx";
 import { maxReason } from "./quota.tsx";
 import { accountAsked, adminPage, accountName, note, operator } from "./frame.tsx";
-import { Link } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
-import { Note, Problem } from "../parts/note.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { Question } from "../parts/question.tsx";
-import { ShownOnce } from "../parts/shown-once.tsx";
+import { DateTime, Link, Note, Problem, Question, ShownOnce, TextField } from "../parts/index.ts";
 import { signup } from "../settings.ts";
 
 type Change = { quota: number | null } | { add: number };

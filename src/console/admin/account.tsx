@@ -13,13 +13,8 @@ import { readBalance, readBalances } from "../ledger.ts";
 import { findPerson } from "../members.ts";
 import { Moves, QuotaForm, type TypedQuota } from "./quota.tsx";
 import { accountAsked, adminPage, askAs, accountName } from "./frame.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { Money } from "../parts/money.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { Note, Problem } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { Button, DataTable, DateTime, Facts, Link, Money, Note, Problem, SectionHead, Stats } from "../parts/index.ts";
 import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
-import { DataTable, Facts, Stats } from "../parts/table.tsx";
 import { TaskTable } from "./task-table.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 

@@ -8,16 +8,8 @@ import { readBalance } from "../ledger.ts";
 import { parseQuota } from "../amounts.ts";
 import { readForm } from "../forms.ts";
 import { firstRows, withQuery } from "../list-address.ts";
-import { Button } from "../parts/button.tsx";
-import { CheckField, TextField } from "../parts/field.tsx";
-import { Fold, FoldLink } from "../parts/fold.tsx";
-import { Money } from "../parts/money.tsx";
-import { Pill } from "../parts/status.tsx";
+import { Button, CheckField, DataTable, Fold, FoldLink, Money, Pager, Pill, Problem, SearchForm, TextField } from "../parts/index.ts";
 import { adminPage, note, operator } from "./frame.tsx";
-import { Problem } from "../parts/note.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { SearchForm } from "../parts/search-form.tsx";
-import { DataTable } from "../parts/table.tsx";
 import { balanceUnit } from "../settings.ts";
 
 const pageSize = 20;

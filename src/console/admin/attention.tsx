@@ -11,13 +11,7 @@ import type { Model } from "../../catalog/models.ts";
 import type { Upstreams } from "../../rpc/console-api.ts";
 import { percentText } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
-import { Button, Link } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { ClockTime, dateText, DateTime } from "../parts/date-time.tsx";
-import { Filled } from "../parts/filled.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { cutId } from "../parts/ids.ts";
-import { SectionHead } from "../parts/section-head.tsx";
+import { Button, ClockTime, cutId, dateText, DateTime, Filled, Icon, Link, SectionHead, useAround } from "../parts/index.ts";
 import { readHealth, soonMs } from "./route-state.ts";
 import { isLate } from "./task-state.ts";
 

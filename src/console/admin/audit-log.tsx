@@ -3,9 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { withQuery, readPlace, placeText, firstRows } from "../list-address.ts";
 import { listAuditLog } from "../../db/audit-log.ts";
-import { Button } from "../parts/button.tsx";
-import { TextField } from "../parts/field.tsx";
-import { Pager } from "../parts/pager.tsx";
+import { Button, Pager, TextField } from "../parts/index.ts";
 import { Entries } from "../team/audit-log.tsx";
 import { adminPage } from "./frame.tsx";
 

@@ -2,10 +2,7 @@
 
 import type { Margin } from "../../db/margins.ts";
 import { roundedAmount } from "../amounts.ts";
-import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/date-time.tsx";
-import { DayAxis, Plot, plotHeight, roundUp } from "../parts/plot.tsx";
-import { Legend } from "../parts/legend.tsx";
+import { dateText, DayAxis, Legend, Plot, plotHeight, roundUp, useAround } from "../parts/index.ts";
 import { dayMs } from "../../base/times.ts";
 
 /** Of the ten units of a day, each of its two bars takes four. */

@@ -8,12 +8,7 @@ import { log } from "../../base/log.ts";
 import { dayMs } from "../../base/times.ts";
 import type { RestoredAccount, RestoredDecision } from "../../rpc/operations.ts";
 import { actor } from "../frame.tsx";
-import { Button } from "../parts/button.tsx";
-import { ClockTime, DateTime } from "../parts/date-time.tsx";
-import { Filled } from "../parts/filled.tsx";
-import { Note } from "../parts/note.tsx";
-import { Pill } from "../parts/status.tsx";
-import { DataTable, Stats } from "../parts/table.tsx";
+import { Button, ClockTime, DataTable, DateTime, Filled, Note, Pill, Stats } from "../parts/index.ts";
 import { adminPage } from "./frame.tsx";
 
 /** How long an ended alert is shown. */

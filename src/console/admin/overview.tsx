@@ -10,17 +10,24 @@ import { type Margin, readMargins } from "../../db/margins.ts";
 import { type Hour, type ProviderHealth, readHours, readInFlight, readProviderHealth, readRouteHealth } from "../../db/operator-series.ts";
 import { changeText, percentText } from "../amounts.ts";
 import { openTasks, readBalance } from "../ledger.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { DateTime, dateText, lengthText } from "../parts/date-time.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { Note } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Pill } from "../parts/status.tsx";
-import { Legend } from "../parts/legend.tsx";
-import { DataTable, Facts, Stats } from "../parts/table.tsx";
+import {
+  Button,
+  cutId,
+  DataTable,
+  dateText,
+  DateTime,
+  Facts,
+  Legend,
+  lengthText,
+  Link,
+  Money,
+  NavLinks,
+  Note,
+  Pill,
+  SectionHead,
+  Stats,
+  useAround,
+} from "../parts/index.ts";
 import { live } from "../tasks/live.ts";
 import { Attention, failingRoutes, type Matter, useMatters, verbText } from "./attention.tsx";
 import { accountName, adminPage } from "./frame.tsx";

@@ -2,8 +2,7 @@
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
-import { Money } from "../parts/money.tsx";
-import { Note } from "../parts/note.tsx";
+import { DataTable, Money, Note, Stats } from "../parts/index.ts";
 import { Hono } from "hono";
 import { type Audit, audit } from "../../db/audit.ts";
 import { signedIn } from "../frame.tsx";
@@ -19,7 +18,6 @@ import { models } from "./models/pages.tsx";
 import { providers } from "./providers.tsx";
 import { task } from "./task.tsx";
 import { tasks } from "./tasks.tsx";
-import { DataTable, Stats } from "../parts/table.tsx";
 
 async function showAudit(c: ConsoleContext) {
   const { t } = c.var;

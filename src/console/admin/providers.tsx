@@ -3,11 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { formatAmount, percentText } from "../amounts.ts";
 import { readRouteHealth, type RouteHealth } from "../../db/operator-series.ts";
-import { useAround } from "../parts/context.ts";
-import { Money } from "../parts/money.tsx";
-import { Note } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Pill } from "../parts/status.tsx";
+import { DataTable, Facts, Money, Note, Pill, SectionHead, useAround } from "../parts/index.ts";
 import { Hono } from "hono";
 import { builtInCatalog, isPriced } from "../../catalog/catalog.ts";
 import type { Model } from "../../catalog/models.ts";
@@ -18,7 +14,6 @@ import { adminPage } from "./frame.tsx";
 import { routeState } from "./route-state.ts";
 import { readUpstreams } from "./upstreams.ts";
 import type { PriceName } from "../models/prices.ts";
-import { DataTable, Facts } from "../parts/table.tsx";
 import { dayMs } from "../../base/times.ts";
 
 /** How each route did over all isolates, the worst first: a provider that only fails is not hidden by an isolate that has not asked it. */

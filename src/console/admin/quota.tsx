@@ -1,13 +1,7 @@
 /** An account's quota: the form that changes it, and the changes so far. */
 
 import type { QuotaChange } from "../../db/quota-changes.ts";
-import { Button } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { CheckField, TextField } from "../parts/field.tsx";
-import { Money } from "../parts/money.tsx";
-import { Problem } from "../parts/note.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { Button, CheckField, DataTable, DateTime, Money, Problem, TextField, useAround } from "../parts/index.ts";
 
 export const maxReason = 200;
 

@@ -2,12 +2,7 @@
 
 import { percentText } from "../amounts.ts";
 import type { Hour, ProviderHealth } from "../../db/operator-series.ts";
-import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/date-time.tsx";
-import { Money } from "../parts/money.tsx";
-import { Plot, plotHeight, roundUp } from "../parts/plot.tsx";
-import { Stack, stepWidth } from "../parts/series.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, dateText, Money, Plot, plotHeight, roundUp, Stack, stepWidth, useAround } from "../parts/index.ts";
 import { dayMs } from "../../base/times.ts";
 
 /** The steps of a chart: the first one's first millisecond, how long each is, and how many. */

@@ -1,11 +1,7 @@
 /** A table of tasks, each with a link to its page. */
 
 import type { TaskData } from "../answers.ts";
-import { cutId } from "../parts/ids.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { StatusPill } from "../parts/status.tsx";
-import { DataTable } from "../parts/table.tsx";
-import { useAround } from "../parts/context.ts";
+import { cutId, DataTable, DateTime, StatusPill, useAround } from "../parts/index.ts";
 
 /** Tasks by their ids, because the reader may not see prompts. `path` is the path of their pages. */
 export const TaskTable = ({ tasks, path }: { tasks: TaskData[]; path: string }) => {

@@ -1,19 +1,13 @@
 /** Open tasks of all accounts, oldest first, with the stuck ones separately. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
-import { Button } from "../parts/button.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
+import { Button, cutId, DataTable, DateTime, lengthText, Money, Pager, SectionHead } from "../parts/index.ts";
 import { Hono } from "hono";
 import type { OpenTask } from "../../db/ledger-reports.ts";
 import { openTasks } from "../ledger.ts";
 import { readPlace, placeText, firstRows, withQuery } from "../list-address.ts";
 import { adminPage } from "./frame.tsx";
 import { isStuck, type State, toState } from "./task-state.ts";
-import { DateTime, lengthText } from "../parts/date-time.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable } from "../parts/table.tsx";
 import { dayMs } from "../../base/times.ts";
 
 const pageSize = 20;

@@ -6,18 +6,22 @@ import { formatAmount, percentText } from "../amounts.ts";
 import { type Batch, readBatch, type Refusal } from "../answers.ts";
 import { nothingHere, page } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { useAround } from "../parts/context.ts";
-import { CopiedId } from "../parts/copy.tsx";
-import { ClockTime } from "../parts/date-time.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { Legend } from "../parts/legend.tsx";
-import { Problem } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable, Facts } from "../parts/table.tsx";
+import {
+  Button,
+  ClockTime,
+  CopiedId,
+  cutId,
+  DataTable,
+  Facts,
+  Icon,
+  Legend,
+  Link,
+  Money,
+  NavLinks,
+  Problem,
+  SectionHead,
+  useAround,
+} from "../parts/index.ts";
 import { live } from "../tasks/live.ts";
 import { type Line, linePreviews, LineRows, readLines, Reel } from "./lines.tsx";
 import { BatchPill, batchName, batchPath, durationText, hasEnded, LinesMeter, MoneyMeter, reasonText } from "./state.tsx";

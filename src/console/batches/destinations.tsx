@@ -6,16 +6,23 @@ import { type Destination, type DestinationTest, readDestinations, readDestinati
 import { readForm } from "../forms.ts";
 import { messageFor, nothingHere, page, signedIn } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
-import { useAround } from "../parts/context.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { BucketAnswer } from "../parts/delivery.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { TextField } from "../parts/field.tsx";
-import { Fold, FoldLink } from "../parts/fold.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
-import { Question } from "../parts/question.tsx";
-import { DataTable } from "../parts/table.tsx";
+import {
+  BucketAnswer,
+  Button,
+  DataTable,
+  DateTime,
+  Empty,
+  type FieldProblem,
+  FieldProblems,
+  Fold,
+  FoldLink,
+  Link,
+  Note,
+  Problem,
+  Question,
+  TextField,
+  useAround,
+} from "../parts/index.ts";
 import { BatchTabs } from "./tabs.tsx";
 import { type PageStatus, toPageStatus } from "../page-status.ts";
 

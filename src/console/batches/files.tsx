@@ -7,19 +7,25 @@ import { readFile, readRefusal, type Refusal } from "../answers.ts";
 import { messageFor, nothingHere, page, signedIn } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
 import { firstRows, withQuery } from "../list-address.ts";
-import { useAround } from "../parts/context.ts";
-import { CopiedId } from "../parts/copy.tsx";
-import { DateTime, lengthText } from "../parts/date-time.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
-import { sizeText, typeName } from "../parts/file-text.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Problem } from "../parts/note.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { Question } from "../parts/question.tsx";
-import { DataTable } from "../parts/table.tsx";
+import {
+  Button,
+  CopiedId,
+  cutId,
+  DataTable,
+  DateTime,
+  Empty,
+  Icon,
+  lengthText,
+  Link,
+  Pager,
+  Problem,
+  Question,
+  SelectField,
+  sizeText,
+  TextField,
+  typeName,
+  useAround,
+} from "../parts/index.ts";
 import { BatchTabs } from "./tabs.tsx";
 
 const path = "/console/files";

@@ -6,13 +6,22 @@ import { type Destination, readBatch, readDestinations, readError, readFile, rea
 import { BadForm, readForm } from "../forms.ts";
 import { page } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { useAround } from "../parts/context.ts";
-import { SelectField, TextArea, TextField } from "../parts/field.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { type FieldProblem, FieldProblems, Note, Problem } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable, Stats } from "../parts/table.tsx";
+import {
+  Button,
+  DataTable,
+  type FieldProblem,
+  FieldProblems,
+  Link,
+  NavLinks,
+  Note,
+  Problem,
+  SectionHead,
+  SelectField,
+  Stats,
+  TextArea,
+  TextField,
+  useAround,
+} from "../parts/index.ts";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { inTurn, readLargeForm } from "../playground/images.ts";
 import { balanceUnit } from "../settings.ts";

@@ -3,10 +3,7 @@
 import { roundedAmount } from "../amounts.ts";
 import type { Batch } from "../answers.ts";
 import type { Language, Translate } from "../messages.ts";
-import { useAround } from "../parts/context.ts";
-import { spaced } from "../parts/date-time.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Pill, StatusPill } from "../parts/status.tsx";
+import { cutId, Pill, spaced, StatusPill, useAround } from "../parts/index.ts";
 import { fromUnits } from "../../db/ledger.ts";
 
 export const batchName = ({ id, reference }: Batch) => reference ?? cutId(id);

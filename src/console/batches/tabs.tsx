@@ -1,7 +1,6 @@
 /** Batches, files and destinations: three pages of one subject, each with a tab. */
 
-import { useAround } from "../parts/context.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
+import { NavLinks, useAround } from "../parts/index.ts";
 
 const places = { batches: "/console/batches", files: "/console/files", destinations: "/console/destinations" } as const;
 type Place = keyof typeof places;

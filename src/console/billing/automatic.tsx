@@ -5,13 +5,9 @@ import type { PaymentOptions } from "../../rpc/payments.ts";
 import { decimal, formatAmount, fullAmount, parseQuota } from "../amounts.ts";
 import type { ConsoleContext } from "../context.ts";
 import { actor } from "../frame.tsx";
-import { Button } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
-import { Note } from "../parts/note.tsx";
+import { Button, LimitBar, Note, TextField, useAround } from "../parts/index.ts";
 import { backTo } from "./top-up.tsx";
 import type { PageStatus } from "../page-status.ts";
-import { LimitBar } from "../parts/limit-bar.tsx";
 import { fromUnits } from "../../db/ledger.ts";
 
 const fields = ["threshold", "amount", "ceiling"] as const;

@@ -2,10 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import { roundedAmount } from "../amounts.ts";
-import { useAround } from "../parts/context.ts";
-import { Filled } from "../parts/filled.tsx";
-import { Money } from "../parts/money.tsx";
-import { Spark } from "../parts/series.tsx";
+import { Filled, Money, Spark, useAround } from "../parts/index.ts";
 
 interface BalanceProps {
   /** Millionths; null is unlimited. */

@@ -11,9 +11,7 @@ import { readBalance } from "../ledger.ts";
 import { toLetter } from "../letters.ts";
 import { postOf } from "../mail.ts";
 import { findOperators, findRecipients } from "../members.ts";
-import { Button } from "../parts/button.tsx";
-import { TextArea } from "../parts/field.tsx";
-import { Note, Problem } from "../parts/note.tsx";
+import { Button, Note, Problem, TextArea } from "../parts/index.ts";
 import { paymentOptions } from "./top-up.tsx";
 import type { PageStatus } from "../page-status.ts";
 

@@ -2,11 +2,7 @@
 
 import { decimal } from "../amounts.ts";
 import type { QuotaChange } from "../../db/quota-changes.ts";
-import { useAround } from "../parts/context.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { Money } from "../parts/money.tsx";
-import { Pill } from "../parts/status.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, DateTime, Money, Pill, useAround } from "../parts/index.ts";
 
 const looks = {
   code: { icon: "ok", tone: "good" },

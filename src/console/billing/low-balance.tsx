@@ -1,9 +1,7 @@
 /** The setting below which balance owners get an e-mail. */
 
 import { decimal } from "../amounts.ts";
-import { Button } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
+import { Button, TextField, useAround } from "../parts/index.ts";
 
 interface LowBalanceProps {
   path: string;

@@ -2,12 +2,7 @@
 
 import { decimal } from "../amounts.ts";
 import type { ListedPayment } from "../../db/payments.ts";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { Money } from "../parts/money.tsx";
-import { Pill } from "../parts/status.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, DateTime, Icon, Money, Pill, useAround } from "../parts/index.ts";
 
 /** What became of a payment; the last that happened counts. */
 function look({ money, refunded, disputed }: ListedPayment) {

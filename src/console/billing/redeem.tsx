@@ -5,9 +5,7 @@ import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
 import { actor } from "../frame.tsx";
 import { network } from "../request-limits.ts";
-import { Button } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
+import { Button, TextField, useAround } from "../parts/index.ts";
 import type { PageStatus } from "../page-status.ts";
 
 /** Attempts that fail within an hour. */

@@ -2,12 +2,7 @@
 
 import { roundedAmount } from "../amounts.ts";
 import type { ConversationRow } from "../../db/conversations.ts";
-import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { Markdown } from "../parts/markdown.tsx";
-import { Note } from "../parts/note.tsx";
+import { Button, Copy, Icon, Link, Markdown, Note, useAround } from "../parts/index.ts";
 import { OutOfBalance, type OutOfBalanceProps } from "../parts/out-of-balance.tsx";
 import type { Choice } from "../playground/choices.ts";
 import { maxModels, maxTitle, type Reply, type Turn } from "./record.ts";

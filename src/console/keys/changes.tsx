@@ -12,13 +12,8 @@ import { send } from "./first-call.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { DateTime, lengthText } from "../parts/date-time.tsx";
-import type { FieldProblem } from "../parts/note.tsx";
-import { Question } from "../parts/question.tsx";
-import { Facts } from "../parts/table.tsx";
+import { Button, CheckField, DateTime, Facts, type FieldProblem, lengthText, Link, Question } from "../parts/index.ts";
 import { dayMs, hourMs } from "../../base/times.ts";
-import { CheckField } from "../parts/field.tsx";
 
 /** How long a rotated key may keep working, in milliseconds. */
 const overlaps = { now: 0, hour: hourMs, day: dayMs, week: 7 * dayMs } as const;

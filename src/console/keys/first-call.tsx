@@ -6,13 +6,7 @@ import { readError, readTask, readTaskId, taskImages, type TaskData } from "../a
 import { isScripted, page, part } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
 import { usualTime } from "../models/prices.ts";
-import { useAround } from "../parts/context.ts";
-import { Button, Link } from "../parts/button.tsx";
-import { taskPath } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { Note } from "../parts/note.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { StatusPill } from "../parts/status.tsx";
+import { Button, Link, Money, Note, SectionHead, StatusPill, taskPath, useAround } from "../parts/index.ts";
 import { readChoices } from "../playground/choices.ts";
 import { landingSample } from "../site/docs.ts";
 import { Html } from "../site/html.tsx";

@@ -14,16 +14,21 @@ import { budgetLeft, changeBudget } from "./budget.tsx";
 import { KeyFields, KeyProblem, readKey } from "./form.tsx";
 import { type Key, readAccountKeys } from "./account-keys.ts";
 import { shownOnce } from "./shared.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { Fold, FoldLink } from "../parts/fold.tsx";
-import { Money } from "../parts/money.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { LimitBar } from "../parts/limit-bar.tsx";
-import { Pill } from "../parts/status.tsx";
-import type { FieldProblem } from "../parts/note.tsx";
-import { DataTable, TwoLines } from "../parts/table.tsx";
+import {
+  Button,
+  DataTable,
+  DateTime,
+  Empty,
+  type FieldProblem,
+  Fold,
+  FoldLink,
+  LimitBar,
+  Link,
+  Money,
+  Pill,
+  TwoLines,
+  useAround,
+} from "../parts/index.ts";
 import type { WalletView } from "../../wallet/limits.ts";
 
 const Expiry = ({ ms }: { ms: number | null }) => {

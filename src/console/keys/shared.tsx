@@ -3,9 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { ApiKey } from "../../db/api-keys.ts";
 import { page } from "../frame.tsx";
-import { Link } from "../parts/button.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { ShownOnce } from "../parts/shown-once.tsx";
+import { Link, SectionHead, ShownOnce } from "../parts/index.ts";
 import { FirstCall, readFirstCall } from "./first-call.tsx";
 
 /** The secret of a new key, with a first call. No other page shows it. */

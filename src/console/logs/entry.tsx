@@ -4,11 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { listKeys } from "../../db/api-keys.ts";
 import { readRequests } from "../../db/requests.ts";
 import { nothingHere, page } from "../frame.tsx";
-import { ClockTime, spanText } from "../parts/date-time.tsx";
-import { CopyError, ErrorNote } from "../parts/error-note.tsx";
-import { Link } from "../parts/button.tsx";
-import { Pill } from "../parts/status.tsx";
-import { Facts, Stats } from "../parts/table.tsx";
+import { ClockTime, CopyError, ErrorNote, Facts, Link, Pill, spanText, Stats } from "../parts/index.ts";
 import { hasTask, isOfTask, readCosts } from "./costs.ts";
 import { Cost, errorText, look } from "./requests.tsx";
 

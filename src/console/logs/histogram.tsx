@@ -1,11 +1,7 @@
 /** Requests over time, as bars that choose their time: succeeded, refused, failed. The same as a table. */
 
 import { type RequestCounts, type Result, results } from "../../db/requests.ts";
-import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/date-time.tsx";
-import { Legend } from "../parts/legend.tsx";
-import { Stack, stepWidth } from "../parts/series.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, dateText, Legend, Stack, stepWidth, useAround } from "../parts/index.ts";
 import { dayMs } from "../../base/times.ts";
 
 const height = 72;

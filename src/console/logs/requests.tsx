@@ -3,12 +3,7 @@
 import type { RequestEntry } from "../../db/request-pages.ts";
 import { isSubmission } from "../../db/requests.ts";
 import { type Language, t as sentence } from "../../messages/index.ts";
-import { useAround } from "../parts/context.ts";
-import { dateText, spanText, TimeOfDay } from "../parts/date-time.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { Pill } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { cutId, dateText, Money, Pill, spanText, Table, TimeOfDay, useAround } from "../parts/index.ts";
 import { beside } from "./beside.ts";
 import { type Charge, isOfTask } from "./costs.ts";
 

@@ -2,8 +2,7 @@
 
 import type { Action } from "../../catalog/models.ts";
 import { fieldHint, fieldLabel } from "../messages/playground-fields.ts";
-import { useAround } from "../parts/context.ts";
-import { Table } from "../parts/table.tsx";
+import { Table, useAround } from "../parts/index.ts";
 import type { Field } from "../playground/fields.ts";
 
 /** The allowed values of a field. */

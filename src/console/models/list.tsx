@@ -6,19 +6,23 @@ import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { percentText } from "../amounts.ts";
 import { page } from "../frame.tsx";
 import { withQuery } from "../list-address.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { Choice as Menu } from "../parts/choice.tsx";
-import { useAround } from "../parts/context.ts";
-import { Empty } from "../parts/empty.tsx";
-import { TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { kindIcons } from "../parts/kind-icons.ts";
-import { Money } from "../parts/money.tsx";
-import { Pill } from "../parts/status.tsx";
-import { SearchForm } from "../parts/search-form.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable, Facts } from "../parts/table.tsx";
+import {
+  Button,
+  Choice as Menu,
+  DataTable,
+  Empty,
+  Facts,
+  Icon,
+  kindIcons,
+  Link,
+  Money,
+  NavLinks,
+  Pill,
+  SearchForm,
+  SectionHead,
+  TextField,
+  useAround,
+} from "../parts/index.ts";
 import { type Choice, readChoices } from "../playground/choices.ts";
 import { samplePath } from "../site/sample.tsx";
 import { abilities, type Ability, listAbilities } from "./can.ts";

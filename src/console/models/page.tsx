@@ -3,10 +3,7 @@
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
 import { Hono } from "hono";
 import { nothingHere, page, signedIn } from "../frame.tsx";
-import { Link } from "../parts/button.tsx";
-import { Code } from "../parts/code.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { kindIcons } from "../parts/kind-icons.ts";
+import { Code, Icon, kindIcons, Link } from "../parts/index.ts";
 import { buildBody } from "../playground/body.ts";
 import { type Choice, readChoices, groups, shownPath, toRequest } from "../playground/choices.ts";
 import { carriedOver } from "../playground/fields.ts";

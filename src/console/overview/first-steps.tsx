@@ -2,12 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { FirstCallFacts } from "../keys/first-call.tsx";
-import { Link } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { Filled } from "../parts/filled.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Money } from "../parts/money.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { Filled, Icon, Link, Money, SectionHead, useAround } from "../parts/index.ts";
 import { landingSample } from "../site/docs.ts";
 import { Html } from "../site/html.tsx";
 import { chosenExample, FirstImage } from "./first-image.tsx";

@@ -2,15 +2,7 @@
 
 import { percentText } from "../amounts.ts";
 import type { ModelUse } from "../../db/ledger-reports.ts";
-import { Link } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { kindIcons } from "../parts/kind-icons.ts";
-import { Money } from "../parts/money.tsx";
-import { DateTime } from "../parts/date-time.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { StatusPill } from "../parts/status.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, DateTime, Icon, kindIcons, Link, Money, SectionHead, StatusPill, useAround } from "../parts/index.ts";
 import { taskPrompt, type TaskData } from "../answers.ts";
 import type { Preview } from "../tasks/previews.ts";
 import { TileFace } from "../tasks/tile.tsx";

@@ -2,9 +2,7 @@
  * Images in a conversation: stored in the form as data URIs with the text of their message, so that they are still there after an answer.
  */
 
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Button } from "../parts/button.tsx";
+import { Button, Icon, useAround } from "../parts/index.ts";
 import type { Images, Message } from "./body.ts";
 import type { Typed } from "./fields.ts";
 import { pictureTypes } from "./image-file.ts";

@@ -1,8 +1,6 @@
 /** The panes beside the result: the same request as programs, and as JSON with its answer. */
 
-import { useAround } from "../parts/context.ts";
-import { Code, Coloured } from "../parts/code.tsx";
-import { Copy } from "../parts/copy.tsx";
+import { Code, Coloured, Copy, useAround } from "../parts/index.ts";
 import { shownPath } from "./choices.ts";
 import { ImageFile } from "./image-file.ts";
 import { openaiSnippet } from "./openai-snippet.ts";

@@ -1,8 +1,7 @@
 /** A field of the form: its label, the control for its kind, its hint and its errors. */
 
 import type { Child } from "hono/jsx";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, useAround } from "../parts/index.ts";
 import { fieldHint, fieldLabel, labelParts } from "../messages/playground-fields.ts";
 import type { Field } from "./fields.ts";
 import {

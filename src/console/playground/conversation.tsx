@@ -1,9 +1,6 @@
 /** A chat as a conversation: the messages so far, the arriving answer, the input line. */
 
-import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
-import { Button } from "../parts/button.tsx";
-import { Markdown } from "../parts/markdown.tsx";
+import { Button, Copy, Markdown, useAround } from "../parts/index.ts";
 import { Attach, Attached, AttachedDraft } from "./attached.tsx";
 import { type Message, messagesIn } from "./body.ts";
 import { Examples } from "./examples.tsx";

@@ -1,9 +1,6 @@
 /** Shown beside an empty form: examples that fill it. */
 
-import { Link } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Empty, Icon, Link, useAround } from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
 
 const examples = {

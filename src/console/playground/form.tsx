@@ -1,11 +1,7 @@
 /** The left pane: the model, its fields, and the bar with the submit button, which shows the price. */
 
-import { Button } from "../parts/button.tsx";
-import { SelectField } from "../parts/field.tsx";
-import { FieldProblems, Note, Problem } from "../parts/note.tsx";
+import { Button, FieldProblems, Money, Note, Problem, SelectField, useAround, useGap } from "../parts/index.ts";
 import { OutOfBalance } from "../parts/out-of-balance.tsx";
-import { Money } from "../parts/money.tsx";
-import { useAround, useGap } from "../parts/context.ts";
 import { decimal, exactAmount, roundedAmount } from "../amounts.ts";
 import { messagesIn } from "./body.ts";
 import { Labelled } from "./controls.tsx";

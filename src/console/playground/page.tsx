@@ -3,11 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { page, part } from "../frame.tsx";
-import { useAround } from "../parts/context.ts";
-import { Link } from "../parts/button.tsx";
-import { Note } from "../parts/note.tsx";
-import { Money } from "../parts/money.tsx";
-import { WhenDone } from "../parts/when-done.tsx";
+import { Link, Money, Note, useAround, WhenDone } from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
 import { CodePane, JsonPane } from "./code.tsx";
 import { type Answering, Composer, Conversation, parseTurns } from "./conversation.tsx";

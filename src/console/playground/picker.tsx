@@ -6,10 +6,7 @@ import { fromUnits } from "../../db/ledger.ts";
 import { roundedAmount } from "../amounts.ts";
 import type { Translate } from "../messages.ts";
 import { usualTime } from "../models/prices.ts";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Button } from "../parts/button.tsx";
-import { kindIcons } from "../parts/kind-icons.ts";
+import { Button, Icon, kindIcons, useAround } from "../parts/index.ts";
 import { type Choice, groups } from "./choices.ts";
 
 /** The maximum number of models: one, and three to compare it with. */

@@ -1,11 +1,7 @@
 /** The right pane of a run: waiting, completed or failed; several results side by side if models are compared. */
 
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
-import { useAround } from "../parts/context.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { Money } from "../parts/money.tsx";
-import { StatusPill } from "../parts/status.tsx";
+import { Button, DateTime, Link, Money, StatusPill, useAround } from "../parts/index.ts";
 import { isGone, isOpen } from "../tasks/answers.ts";
 import { Shots } from "./shots.tsx";
 import { fromUnits } from "../../db/ledger.ts";

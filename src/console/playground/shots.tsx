@@ -2,10 +2,7 @@
 
 import { percentText, roundedAmount } from "../amounts.ts";
 import { taskCharacter, taskImages, taskPrompt, type TaskData, taskVideo } from "../answers.ts";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Link } from "../parts/button.tsx";
-import { shownStatus } from "../parts/status.tsx";
+import { Icon, Link, shownStatus, useAround } from "../parts/index.ts";
 import { isGone, isOpen, saysFree } from "../tasks/answers.ts";
 import { ratioClass } from "./shape.tsx";
 import { fromUnits } from "../../db/ledger.ts";

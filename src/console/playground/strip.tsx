@@ -1,9 +1,7 @@
 /** The newest tasks as small images: each shows its result beside the form. */
 
 import { taskPrompt, type TaskData, taskVideo } from "../answers.ts";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { shownStatus, statusWord } from "../parts/status.tsx";
+import { Icon, shownStatus, statusWord, useAround } from "../parts/index.ts";
 import type { Preview } from "../tasks/previews.ts";
 import type { History } from "./view.ts";
 

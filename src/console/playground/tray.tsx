@@ -2,9 +2,7 @@
 
 import { fileDigest } from "../../base/file-id.ts";
 import { valueLabel } from "../messages/playground-fields.ts";
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Button } from "../parts/button.tsx";
+import { Button, Icon, useAround } from "../parts/index.ts";
 import { picturesIn } from "./body.ts";
 import type { Field, Typed } from "./fields.ts";
 import { pictureTypes } from "./image-file.ts";

@@ -1,7 +1,6 @@
 /** What looks like a search field: a link to the search page, which the script turns into the palette. */
 
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, useAround } from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
 
 /** `href` is the search page, and the address that the palette asks. */

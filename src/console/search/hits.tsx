@@ -1,7 +1,6 @@
 /** What a search has found, in groups: the same list in the palette and on the page without script. */
 
-import { useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
+import { Icon, useAround } from "../parts/index.ts";
 
 const kinds = {
   guide: "search_kind_guide",

@@ -2,10 +2,7 @@
 
 import type { Child } from "hono/jsx";
 import type { Language, Translate } from "../messages.ts";
-import { AroundContext, useAround } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { Money } from "../parts/money.tsx";
+import { AroundContext, Button, Icon, Link, Money, useAround } from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
 import { Languages, type ShownMember, Sidebar } from "./sidebar.tsx";
 import type { Theme } from "./theme.ts";

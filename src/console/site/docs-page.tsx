@@ -3,9 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { known } from "../../base/known.ts";
-import { Note } from "../parts/note.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Link } from "../parts/button.tsx";
+import { Icon, Link, Note } from "../parts/index.ts";
 import { contents, docPath } from "./contents.ts";
 import { editAddress, pageHead } from "./docs.ts";
 import { Html } from "./html.tsx";

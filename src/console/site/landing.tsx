@@ -2,10 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { formatAmount } from "../amounts.ts";
-import { Copy } from "../parts/copy.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Link } from "../parts/button.tsx";
-import { Pill } from "../parts/status.tsx";
+import { Copy, Icon, Link, Pill } from "../parts/index.ts";
 import type { Choice } from "../playground/choices.ts";
 import { hashedPath } from "../static-files.ts";
 import { shownModels } from "./catalog.ts";

@@ -3,9 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
 import { getCookie } from "hono/cookie";
-import { AroundContext } from "../parts/context.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Link } from "../parts/button.tsx";
+import { AroundContext, Icon, Link } from "../parts/index.ts";
 import { Find } from "../search/find.tsx";
 import { balanceUnit, signup } from "../settings.ts";
 import { Toasts } from "../shell/layout.tsx";

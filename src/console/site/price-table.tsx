@@ -2,8 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { listPrices, usualTime } from "../models/prices.ts";
-import { Filled } from "../parts/filled.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { DataTable, Filled } from "../parts/index.ts";
 import type { Choice } from "../playground/choices.ts";
 
 /** Every available model with its prices. */

@@ -2,8 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
-import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
+import { Copy, useAround } from "../parts/index.ts";
 import { docsPage } from "./docs-page.tsx";
 import { Html } from "./html.tsx";
 import * as api from "./openapi.ts";

@@ -6,8 +6,7 @@ import type { Kind } from "../../catalog/models.ts";
 import { type Outcomes, readOutcomes } from "../../db/settled-sums.ts";
 import { alert } from "../../base/log.ts";
 import { hourMs } from "../../base/times.ts";
-import { Pill } from "../parts/status.tsx";
-import { DataTable, Facts } from "../parts/table.tsx";
+import { DataTable, Facts, Pill } from "../parts/index.ts";
 import { docsPage } from "./docs-page.tsx";
 
 const keptMs = 30_000;

@@ -2,9 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Child } from "hono/jsx";
-import { Code } from "../parts/code.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Note } from "../parts/note.tsx";
+import { Code, Icon, Note } from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
 import { publicPage } from "./layout.tsx";
 

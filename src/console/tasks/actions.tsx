@@ -3,12 +3,8 @@
 import type { Child } from "hono/jsx";
 import type { Asset } from "../../storage/assets.ts";
 import type { Submission } from "../../tasks/record.ts";
-import { CopyError } from "../parts/error-note.tsx";
-import { SelectField, TextArea, TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Button, Link } from "../parts/button.tsx";
+import { Button, CopyError, Icon, Link, SelectField, TextArea, TextField, useAround } from "../parts/index.ts";
 import { type ModelEntry, type Refusal, type TaskData, taskVideo } from "../answers.ts";
-import { useAround } from "../parts/context.ts";
 import { isGone, isOpen } from "./answers.ts";
 import { isRepeatable, lacksImages } from "./request.ts";
 import { describeFile } from "./result.tsx";

@@ -3,11 +3,7 @@
 import type { Task } from "../../tasks/record.ts";
 import { countAttempts } from "../../tasks/answers/receipt.ts";
 import { attemptName } from "../../db/settled-sums.ts";
-import { useAround } from "../parts/context.ts";
-import { Money } from "../parts/money.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Pill, shownStatus, statusWord } from "../parts/status.tsx";
-import { Table } from "../parts/table.tsx";
+import { Money, Pill, SectionHead, shownStatus, statusWord, Table, useAround } from "../parts/index.ts";
 import type { Translate } from "../messages.ts";
 
 const tones = { queued: "", in_progress: "run", completed: "good", failed: "bad", cancelled: "" } as const;

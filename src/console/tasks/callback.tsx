@@ -3,11 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { readCallback, type TaskCallback } from "../answers.ts";
 import { askGateway } from "../gateway.ts";
-import { AttemptResult, CallbackState } from "../parts/callback.tsx";
-import { AttemptTable } from "../parts/attempt-table.tsx";
-import { useAround } from "../parts/context.ts";
-import { Button } from "../parts/button.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { AttemptResult, AttemptTable, Button, CallbackState, SectionHead, useAround } from "../parts/index.ts";
 
 /** The callback of a final task; undefined if it never had one and there is no URL to send it to. */
 export async function readTaskCallback(c: ConsoleContext, id: string): Promise<TaskCallback | undefined> {

@@ -5,8 +5,7 @@ import { page } from "../frame.tsx";
 import { readTask } from "../answers.ts";
 import { readFormData } from "../forms.ts";
 import { askGateway } from "../gateway.ts";
-import { Button, Link } from "../parts/button.tsx";
-import { taskPath } from "../parts/ids.ts";
+import { Button, Link, taskPath } from "../parts/index.ts";
 import { taskTitle } from "./answers.ts";
 import { download } from "./files.ts";
 

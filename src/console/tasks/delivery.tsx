@@ -1,11 +1,7 @@
 /** A task's delivery: where its files go, which have arrived, the outcome of each attempt, and the button that delivers them again. */
 
 import type { TaskData } from "../answers.ts";
-import { AttemptTable } from "../parts/attempt-table.tsx";
-import { useAround } from "../parts/context.ts";
-import { BucketAnswer, DeliveryPill, isWaiting } from "../parts/delivery.tsx";
-import { Button } from "../parts/button.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { AttemptTable, BucketAnswer, Button, DeliveryPill, isWaiting, SectionHead, useAround } from "../parts/index.ts";
 import { isGone } from "./answers.ts";
 
 /** `place`: the destination of the request; undefined for a presigned URL. */

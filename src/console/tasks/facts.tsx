@@ -6,14 +6,18 @@ import { isFinal, type Task } from "../../tasks/record.ts";
 import type { TaskData } from "../answers.ts";
 import { formatAmount } from "../amounts.ts";
 import { fieldLabel, labelParts, valueLabel } from "../messages/playground-fields.ts";
-import { useAround } from "../parts/context.ts";
-import { CopiedId } from "../parts/copy.tsx";
-import { taskCredentials } from "../parts/credential.tsx";
-import { ClockTime, TimeOfDay } from "../parts/date-time.tsx";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { shownStatus, statusWord } from "../parts/status.tsx";
-import { Facts } from "../parts/table.tsx";
+import {
+  ClockTime,
+  CopiedId,
+  cutId,
+  Facts,
+  Money,
+  shownStatus,
+  statusWord,
+  taskCredentials,
+  TimeOfDay,
+  useAround,
+} from "../parts/index.ts";
 import { isGone } from "./answers.ts";
 
 const TaskLink = ({ id }: { id: string }) => (

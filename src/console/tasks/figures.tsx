@@ -4,11 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import { readRequests } from "../../db/requests.ts";
 import { countAttempts } from "../../tasks/answers/receipt.ts";
 import type { Task } from "../../tasks/record.ts";
-import { useAround } from "../parts/context.ts";
-import { Filled } from "../parts/filled.tsx";
-import { Money } from "../parts/money.tsx";
-import { Stats } from "../parts/table.tsx";
-import { spanText } from "../parts/date-time.tsx";
+import { Filled, Money, spanText, Stats, useAround } from "../parts/index.ts";
 
 /** The answer to the submission. */
 interface First {

@@ -6,16 +6,20 @@ import type { ConsoleContext } from "../context.ts";
 import { liveCatalog } from "../../current-catalog.ts";
 import { page } from "../frame.tsx";
 import { withQuery } from "../list-address.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { Choice } from "../parts/choice.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { kindIcons } from "../parts/kind-icons.ts";
-import { Note, Problem } from "../parts/note.tsx";
-import { SearchForm } from "../parts/search-form.tsx";
-import { statusWord } from "../parts/status.tsx";
-import { useAround } from "../parts/context.ts";
-import { Empty } from "../parts/empty.tsx";
-import { Pager } from "../parts/pager.tsx";
+import {
+  Button,
+  Choice,
+  Empty,
+  kindIcons,
+  Link,
+  NavLinks,
+  Note,
+  Pager,
+  Problem,
+  SearchForm,
+  statusWord,
+  useAround,
+} from "../parts/index.ts";
 import { hashedPath } from "../static-files.ts";
 import { isOpen } from "./answers.ts";
 import { live } from "./live.ts";

@@ -5,11 +5,7 @@ import type { Task } from "../../tasks/record.ts";
 import { percentText } from "../amounts.ts";
 import { taskCharacter, taskImages, type TaskData, taskVideo } from "../answers.ts";
 import type { Language } from "../messages.ts";
-import { useAround } from "../parts/context.ts";
-import { CredentialBadge, taskCredentials } from "../parts/credential.tsx";
-import { Empty } from "../parts/empty.tsx";
-import { sizeText, typeName } from "../parts/file-text.ts";
-import { Link } from "../parts/button.tsx";
+import { CredentialBadge, Empty, Link, sizeText, taskCredentials, typeName, useAround } from "../parts/index.ts";
 import { ratioClass } from "../playground/shape.tsx";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
 

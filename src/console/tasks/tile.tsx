@@ -2,11 +2,7 @@
 
 import { percentText } from "../amounts.ts";
 import { taskImages, type TaskData, taskVideo } from "../answers.ts";
-import { useAround } from "../parts/context.ts";
-import { taskCredentials } from "../parts/credential.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Link } from "../parts/button.tsx";
-import { shownStatus, statusWord } from "../parts/status.tsx";
+import { Icon, Link, shownStatus, statusWord, taskCredentials, useAround } from "../parts/index.ts";
 import { isGone, isOpen, taskTitle } from "./answers.ts";
 import type { Preview } from "./previews.ts";
 

@@ -3,11 +3,7 @@
 import type { Child } from "hono/jsx";
 import type { Task } from "../../tasks/record.ts";
 import { reasonText } from "../batches/state.tsx";
-import { Legend } from "../parts/legend.tsx";
-import { useAround } from "../parts/context.ts";
-import { spanText, unitText } from "../parts/date-time.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { shownStatus } from "../parts/status.tsx";
+import { Legend, SectionHead, shownStatus, spanText, unitText, useAround } from "../parts/index.ts";
 
 const width = 1000;
 /** A bar is never thinner than this, so that it is seen. */

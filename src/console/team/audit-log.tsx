@@ -13,14 +13,19 @@ import { withQuery, readPlace, placeText, firstRows } from "../list-address.ts";
 import { type Role, roles } from "../../base/roles.ts";
 import { dayMs, toDate } from "../../base/times.ts";
 import { fromUnits } from "../../db/ledger.ts";
-import { parseBrowser } from "../parts/browser.ts";
-import { Choice } from "../parts/choice.tsx";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { type Around, useAround } from "../parts/context.ts";
-import { dateText, UtcTime, lengthText } from "../parts/date-time.tsx";
-import { Link } from "../parts/button.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { Table } from "../parts/table.tsx";
+import {
+  type Around,
+  Choice,
+  dateText,
+  lengthText,
+  Link,
+  NavLinks,
+  Pager,
+  parseBrowser,
+  Table,
+  useAround,
+  UtcTime,
+} from "../parts/index.ts";
 import { teamPage } from "./frame.tsx";
 import { loginWord } from "./list.tsx";
 

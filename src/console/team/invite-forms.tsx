@@ -2,10 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import type { Role } from "../../base/roles.ts";
-import { Button } from "../parts/button.tsx";
-import { SelectField, TextField } from "../parts/field.tsx";
-import { Fold } from "../parts/fold.tsx";
-import type { FieldProblem } from "../parts/note.tsx";
+import { Button, type FieldProblem, Fold, SelectField, TextField } from "../parts/index.ts";
 
 /** What a refused form of the page contained. */
 export interface RefusedForm {

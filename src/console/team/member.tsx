@@ -14,10 +14,7 @@ import {
 } from "../../db/memberships.ts";
 import { BudgetFields, changeBudget, readBudget } from "../keys/budget.tsx";
 import { actor, nothingHere, notYourRole, page } from "../frame.tsx";
-import { Back, Button, Link } from "../parts/button.tsx";
-import { Problem } from "../parts/note.tsx";
-import { Question } from "../parts/question.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
+import { Back, Button, Link, Problem, Question, SectionHead } from "../parts/index.ts";
 import { accountTitle, offeredRoles } from "./frame.tsx";
 
 async function memberPage(c: ConsoleContext, member: Membership, problem?: string, budgetError?: string, typed?: (name: string) => string) {

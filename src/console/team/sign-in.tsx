@@ -2,8 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { configuredLogins, loginNames } from "../auth/logins.ts";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Facts, Table } from "../parts/table.tsx";
+import { Facts, SectionHead, Table } from "../parts/index.ts";
 import { groupTable, isSignOnOnly, signup, singleSignOn } from "../settings.ts";
 import { teamPage } from "./frame.tsx";
 

@@ -3,14 +3,7 @@
 import type { ConsoleContext } from "../context.ts";
 import { mayOpen } from "../access.ts";
 import { readAccountKeys } from "../keys/account-keys.ts";
-import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/date-time.tsx";
-import { Filled } from "../parts/filled.tsx";
-import { Link } from "../parts/button.tsx";
-import { LimitBar } from "../parts/limit-bar.tsx";
-import { Money } from "../parts/money.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable, TwoLines } from "../parts/table.tsx";
+import { DataTable, dateText, Filled, LimitBar, Link, Money, SectionHead, TwoLines, useAround } from "../parts/index.ts";
 import type { WalletView } from "../../wallet/limits.ts";
 
 interface Limit {

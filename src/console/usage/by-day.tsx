@@ -2,11 +2,7 @@
 
 import { percentText } from "../amounts.ts";
 import type { ModelUse, Spent } from "../../db/ledger-reports.ts";
-import { useAround } from "../parts/context.ts";
-import { Money } from "../parts/money.tsx";
-import { dateText } from "../parts/date-time.tsx";
-import { Swatch } from "../parts/legend.tsx";
-import { DataTable, Table } from "../parts/table.tsx";
+import { DataTable, dateText, Money, Swatch, Table, useAround } from "../parts/index.ts";
 import { Chart, type Series, sum, toSeries } from "./chart.tsx";
 import { toDate } from "../../base/times.ts";
 

@@ -2,10 +2,7 @@
 
 import type { Spent } from "../../db/ledger-reports.ts";
 import { roundedAmount } from "../amounts.ts";
-import { useAround } from "../parts/context.ts";
-import { dateText } from "../parts/date-time.tsx";
-import { DayAxis, Plot, plotHeight, roundUp } from "../parts/plot.tsx";
-import { Stack, stepWidth } from "../parts/series.tsx";
+import { dateText, DayAxis, Plot, plotHeight, roundUp, Stack, stepWidth, useAround } from "../parts/index.ts";
 import { dayMs } from "../../base/times.ts";
 
 /** The models with the highest charges have a colour each; the rest share the last colour. */

@@ -7,12 +7,7 @@ import { readUsage } from "../answers.ts";
 import { sendFile } from "../downloads.ts";
 import { nothingHere } from "../frame.tsx";
 import { askGateway } from "../gateway.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { useAround } from "../parts/context.ts";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { DataTable, TwoLines } from "../parts/table.tsx";
+import { cutId, DataTable, Money, NavLinks, SectionHead, TwoLines, useAround } from "../parts/index.ts";
 import type { Period } from "./period.tsx";
 import { toDate } from "../../base/times.ts";
 

@@ -3,13 +3,8 @@
 import { workKinds } from "../../base/words.ts";
 import type { Action } from "../../catalog/models.ts";
 import type { Entry } from "../../db/ledger-reports.ts";
-import { useAround } from "../parts/context.ts";
-import { cutId } from "../parts/ids.ts";
-import { Money } from "../parts/money.tsx";
-import { DateTime } from "../parts/date-time.tsx";
+import { cutId, DataTable, DateTime, Money, Pill, StatusPill, useAround } from "../parts/index.ts";
 import { reasonText } from "../batches/state.tsx";
-import { Pill, StatusPill } from "../parts/status.tsx";
-import { DataTable } from "../parts/table.tsx";
 
 const isKnown = (kind: string): kind is Action => workKinds.some((known) => known === kind);
 

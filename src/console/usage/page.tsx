@@ -15,14 +15,7 @@ import { ByDay } from "./by-day.tsx";
 import { downloadFocus, type Group, Grouped, parseGroup, readGrouped } from "./grouped.tsx";
 import { Ledger } from "./ledger.tsx";
 import { type Period, Periods, readPeriod } from "./period.tsx";
-import { useAround } from "../parts/context.ts";
-import { Filled } from "../parts/filled.tsx";
-import { Link } from "../parts/button.tsx";
-import { Money } from "../parts/money.tsx";
-import { Problem } from "../parts/note.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Stats } from "../parts/table.tsx";
+import { Filled, Link, Money, Pager, Problem, SectionHead, Stats, useAround } from "../parts/index.ts";
 import { toDate } from "../../base/times.ts";
 
 const rowsOnPage = 50;

@@ -2,12 +2,7 @@
 
 import type { ConsoleContext } from "../context.ts";
 import { startOfDays } from "../../db/ledger-reports.ts";
-import { lengthText } from "../parts/date-time.tsx";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { Button } from "../parts/button.tsx";
-import { useAround } from "../parts/context.ts";
-import { TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { Button, Icon, lengthText, NavLinks, TextField, useAround } from "../parts/index.ts";
 import { dayMs, parseDate, toDate } from "../../base/times.ts";
 
 const choices = [7, 30, 90];

@@ -4,11 +4,7 @@ import type { ConsoleContext } from "../context.ts";
 import type { Callback } from "../../tasks/record.ts";
 import { inLanes } from "../../base/concurrency.ts";
 import { taskPrompt, type TaskData } from "../answers.ts";
-import { Button } from "../parts/button.tsx";
-import { AttemptResult, CallbackState } from "../parts/callback.tsx";
-import { useAround } from "../parts/context.ts";
-import { DateTime } from "../parts/date-time.tsx";
-import { DataTable } from "../parts/table.tsx";
+import { AttemptResult, Button, CallbackState, DataTable, DateTime, useAround } from "../parts/index.ts";
 import { listTasks, taskTitle } from "../tasks/answers.ts";
 
 /** The number of newest tasks that are read, because a callback is part of its task's record. */

@@ -6,18 +6,22 @@ import { type Refusal, readRefusal, readWebhookTest } from "../answers.ts";
 import { readForm } from "../forms.ts";
 import { messageFor, page, signedIn } from "../frame.tsx";
 import { askGateway, withJson } from "../gateway.ts";
-import { NavLinks } from "../parts/nav-links.tsx";
-import { Button, Link } from "../parts/button.tsx";
-import { Code } from "../parts/code.tsx";
-import { useAround } from "../parts/context.ts";
-import { Copy } from "../parts/copy.tsx";
-import { TextField } from "../parts/field.tsx";
-import { taskPath } from "../parts/ids.ts";
-import { Note, Problem } from "../parts/note.tsx";
-import { Question } from "../parts/question.tsx";
-import { SectionHead } from "../parts/section-head.tsx";
-import { Pill } from "../parts/status.tsx";
-import { Stats } from "../parts/table.tsx";
+import {
+  Button,
+  Code,
+  Copy,
+  Link,
+  NavLinks,
+  Note,
+  Pill,
+  Problem,
+  Question,
+  SectionHead,
+  Stats,
+  taskPath,
+  TextField,
+  useAround,
+} from "../parts/index.ts";
 import { toSentence } from "../playground/problem.ts";
 import { Deliveries, type Delivery, isFailed, latestDeliveries, summarize, tasksRead } from "./deliveries.tsx";
 import { verifiers } from "./verify.ts";

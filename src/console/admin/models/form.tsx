@@ -3,12 +3,7 @@
 import type { Child } from "hono/jsx";
 import { builtInCatalog } from "../../../catalog/catalog.ts";
 import { decimal } from "../../amounts.ts";
-import { useAround } from "../../parts/context.ts";
-import { dateText } from "../../parts/date-time.tsx";
-import { CheckField, SelectField, TextField } from "../../parts/field.tsx";
-import { Button } from "../../parts/button.tsx";
-import { FieldProblems } from "../../parts/note.tsx";
-import { Pill } from "../../parts/status.tsx";
+import { Button, CheckField, dateText, FieldProblems, Pill, SelectField, TextField, useAround } from "../../parts/index.ts";
 import { routeState, type ShownRoute } from "../route-state.ts";
 import type { EntryProblem } from "./changes.ts";
 import { asObject, builtIn, costNames, isPlain, likeModel, priceNames, routesOf } from "./draft.ts";

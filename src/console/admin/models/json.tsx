@@ -1,9 +1,6 @@
 /** A model's entry as JSON, with its lines numbered and those that are wrong marked. */
 
-import { useAround } from "../../parts/context.ts";
-import { Copy } from "../../parts/copy.tsx";
-import { Button } from "../../parts/button.tsx";
-import { Refused } from "../../parts/note.tsx";
+import { Button, Copy, Refused, useAround } from "../../parts/index.ts";
 import { hashedPath } from "../../static-files.ts";
 import { builtIn } from "./draft.ts";
 import { formatEntry, locate, type ShownEntry } from "./entry-text.ts";

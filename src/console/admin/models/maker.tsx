@@ -2,9 +2,7 @@
 
 import { schemaMakers } from "../../../base/words.ts";
 import type { ConsoleContext } from "../../context.ts";
-import { Button } from "../../parts/button.tsx";
-import { SelectField, TextField } from "../../parts/field.tsx";
-import { FieldProblems } from "../../parts/note.tsx";
+import { Button, FieldProblems, SelectField, TextField } from "../../parts/index.ts";
 import type { EntryProblem, MakerModel } from "./changes.ts";
 import { modelPage } from "./model-page.tsx";
 import { makerPath } from "./state.ts";

@@ -3,9 +3,7 @@
 import type { Child } from "hono/jsx";
 import type { ConsoleContext } from "../../context.ts";
 import { page } from "../../frame.tsx";
-import { DateTime } from "../../parts/date-time.tsx";
-import { Button, Link } from "../../parts/button.tsx";
-import { Pill } from "../../parts/status.tsx";
+import { Button, DateTime, Link, Pill } from "../../parts/index.ts";
 import type { Arrangement } from "../../shell/layout.tsx";
 import type { Revision } from "./changes.ts";
 import { builtIn } from "./draft.ts";

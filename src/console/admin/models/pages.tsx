@@ -6,9 +6,7 @@ import { Hono } from "hono";
 import { schemaMakers } from "../../../base/words.ts";
 import { readCatalog } from "../../../current-catalog.ts";
 import { nothingHere } from "../../frame.tsx";
-import { Button, Link } from "../../parts/button.tsx";
-import { Note, Refused } from "../../parts/note.tsx";
-import { Question } from "../../parts/question.tsx";
+import { Button, Link, Note, Question, Refused } from "../../parts/index.ts";
 import { adminPage } from "../frame.tsx";
 import {
   checkDraft,
