@@ -11,8 +11,9 @@ import { listQuotaChanges } from "../../db/quota-changes.ts";
 import { known } from "../../base/known.ts";
 import { readBalance, readBalances } from "../ledger.ts";
 import { findPerson } from "../members.ts";
-import { Moves, QuotaForm, type TypedQuota } from "./quota.tsx";
+import { QuotaForm, type TypedQuota } from "./quota.tsx";
 import { accountAsked, adminPage, askAs, accountName } from "./frame.tsx";
+import { History } from "../billing/history.tsx";
 import { Button, DataTable, DateTime, Facts, Link, Money, Note, Problem, SectionHead, Stats } from "../parts/index.ts";
 import { BudgetFields, budgetLeft } from "../keys/budget.tsx";
 import { TaskTable } from "./task-table.tsx";
@@ -109,7 +110,7 @@ export async function accountPage(c: ConsoleContext, account: Account, refused: 
       </div>
       <section>
         <SectionHead title={t("billing_history")} />
-        <Moves changes={await listQuotaChanges(DB, account.id, { limit: changesShown })} />
+        <History moves={await listQuotaChanges(DB, account.id, { limit: changesShown })} isAdmin />
       </section>
       <section>
         <SectionHead title={t("api_keys")} />

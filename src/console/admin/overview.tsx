@@ -10,6 +10,7 @@ import { type Margin, readMargins } from "../../db/margins.ts";
 import { type Hour, type ProviderHealth, readHours, readInFlight, readProviderHealth, readRouteHealth } from "../../db/operator-series.ts";
 import { changeText, percentText } from "../amounts.ts";
 import { openTasks, readBalance } from "../ledger.ts";
+import { HealthState, healthColumns } from "./health.tsx";
 import {
   Button,
   cutId,
@@ -193,18 +194,17 @@ const Figures = ({
 const openCount = (t: ConsoleContext["var"]["t"], open: OpenTask[]) =>
   open.length === most ? t("admin_at_least", { count: most }) : String(open.length);
 
-/** A word for the state; a pill only where something is wrong. */
-const State = ({ provider, upstreams }: { provider: ProviderHealth; upstreams: Now["upstreams"] }) => {
-  const { t } = useAround();
-  if (upstreams.providers.some(({ name, aside }) => name === provider.provider && aside))
-    return <Pill icon="again" tone="warn" text={t("admin_route_short_last")} />;
-  if (provider.state === "ok") return <>{t("admin_health_ok")}</>;
-  return <Pill icon="bad" tone={provider.state === "down" ? "bad" : "warn"} text={t(`admin_health_${provider.state}`)} />;
-};
+/** Of a provider that the gateway put aside, that. */
+const State = ({ provider, upstreams }: { provider: ProviderHealth; upstreams: Now["upstreams"] }) =>
+  upstreams.providers.some(({ name, aside }) => name === provider.provider && aside) ? (
+    <Pill icon="again" tone="warn" text={useAround().t("admin_route_short_last")} />
+  ) : (
+    <HealthState of={provider} />
+  );
 
 const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers" | "upstreams" | "steps" | "range">) => {
-  const { t, language } = useAround();
-  const seconds = (value: number | null) => (value === null ? "–" : t("length_seconds", { seconds: value.toLocaleString(language) }));
+  const around = useAround();
+  const { t, language } = around;
   return (
     <section>
       <SectionHead title={t("admin_providers")}>
@@ -222,11 +222,7 @@ const Providers = ({ providers, upstreams, steps, range }: Pick<Now, "providers"
             cell: (provider) => <Beat provider={provider} steps={steps} />,
           },
           { name: t("state"), cell: (provider) => <State provider={provider} upstreams={upstreams} /> },
-          { name: t("task_attempts"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
-          { name: t("failed_status"), isNumber: true, cell: ({ failures, calls }) => percentText(language, failures / calls) },
-          { name: "p50", isNumber: true, isExtra: true, cell: ({ p50 }) => seconds(p50) },
-          { name: "p95", isNumber: true, isExtra: true, cell: ({ p95 }) => seconds(p95) },
-          { name: t("admin_health_spend"), isNumber: true, isExtra: true, cell: ({ spend }) => <Money millionths={spend} /> },
+          ...healthColumns(around),
         ]}
       />
       {range !== "24h" && providers.length > 0 && <p class="meta pt">{t("admin_durations_day")}</p>}

@@ -1,9 +1,10 @@
 /** Providers, and each model's routes in order, as configured and with their current state. */
 
 import type { ConsoleContext, ConsoleEnvironment } from "../context.ts";
-import { formatAmount, percentText } from "../amounts.ts";
+import { formatAmount } from "../amounts.ts";
 import { readRouteHealth, type RouteHealth } from "../../db/operator-series.ts";
-import { DataTable, Facts, Money, Note, Pill, SectionHead, useAround } from "../parts/index.ts";
+import { HealthState, healthColumns } from "./health.tsx";
+import { DataTable, Facts, Note, Pill, SectionHead, useAround } from "../parts/index.ts";
 import { Hono } from "hono";
 import { builtInCatalog, isPriced } from "../../catalog/catalog.ts";
 import type { Model } from "../../catalog/models.ts";
@@ -18,8 +19,8 @@ import { dayMs } from "../../base/times.ts";
 
 /** How each route did over all isolates, the worst first: a provider that only fails is not hidden by an isolate that has not asked it. */
 const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
-  const { t, language } = useAround();
-  const seconds = (value: number | null) => (value === null ? "–" : t("length_seconds", { seconds: value.toLocaleString(language) }));
+  const around = useAround();
+  const { t } = around;
   const worst = routes.toSorted((a, b) => b.failures / b.calls - a.failures / a.calls);
   return (
     <section>
@@ -38,24 +39,8 @@ const HealthSection = ({ routes }: { routes: RouteHealth[] }) => {
               </>
             ),
           },
-          {
-            name: t("state"),
-            cell: ({ state }) =>
-              state === "ok" ? (
-                t("admin_health_ok")
-              ) : (
-                <Pill icon="bad" tone={state === "down" ? "bad" : "warn"} text={t(`admin_health_${state}`)} />
-              ),
-          },
-          { name: t("task_attempts"), isNumber: true, cell: ({ calls }) => calls.toLocaleString(language) },
-          {
-            name: t("failed_status"),
-            isNumber: true,
-            cell: ({ failures, calls }) => percentText(language, calls === 0 ? 0 : failures / calls),
-          },
-          { name: "p50", isNumber: true, isExtra: true, cell: ({ p50 }) => seconds(p50) },
-          { name: "p95", isNumber: true, isExtra: true, cell: ({ p95 }) => seconds(p95) },
-          { name: t("admin_health_spend"), isNumber: true, isExtra: true, cell: ({ spend }) => <Money millionths={spend} /> },
+          { name: t("state"), cell: (route) => <HealthState of={route} /> },
+          ...healthColumns(around),
         ]}
       />
     </section>

@@ -1,7 +1,6 @@
-/** An account's quota: the form that changes it, and the changes so far. */
+/** The form that changes an account's quota. */
 
-import type { QuotaChange } from "../../db/quota-changes.ts";
-import { Button, CheckField, DataTable, DateTime, Money, Problem, TextField, useAround } from "../parts/index.ts";
+import { Button, CheckField, Problem, TextField, useAround } from "../parts/index.ts";
 
 export const maxReason = 200;
 
@@ -55,28 +54,5 @@ export const QuotaForm = ({ path, unit, problem, typed }: QuotaFormProps) => {
         <Button class="btn primary" text={t("admin_change_quota")} />
       </p>
     </form>
-  );
-};
-
-/** Credits and debits: the changes of the quota, with the admin and the reason. */
-export const Moves = ({ changes }: { changes: QuotaChange[] }) => {
-  const { t } = useAround();
-  return (
-    <DataTable
-      label={t("billing_history")}
-      none={t("admin_no_moves")}
-      rows={changes}
-      columns={[
-        { name: t("callback_when"), cell: ({ at }) => <DateTime ms={at} /> },
-        {
-          name: t("admin_moved"),
-          isNumber: true,
-          cell: ({ before, after }) => (before === null || after === null ? "–" : <Money millionths={after - before} />),
-        },
-        { name: t("quota"), isNumber: true, cell: ({ after }) => <Money millionths={after} /> },
-        { name: t("admin_reason"), class: "wrap grow", cell: ({ reason, note }) => reason ?? note ?? <span class="muted">–</span> },
-        { name: t("admin_moved_by"), isExtra: true, cell: ({ admin }) => admin ?? t("admin_moved_by_api") },
-      ]}
-    />
   );
 };

@@ -34,7 +34,7 @@ const Rows = ({ c, rows }: { c: ConsoleContext; rows: Row[] }) => {
         { name: t("status"), cell: ({ state }) => t(`admin_state_${state}`) },
         { name: t("model"), isExtra: true, cell: ({ model }) => model },
         { name: t("reserved"), isNumber: true, isExtra: true, cell: ({ held }) => <Money millionths={held} /> },
-        { name: t("admin_since"), cell: ({ at }) => <DateTime ms={at} /> },
+        { name: t("submitted_at"), cell: ({ at }) => <DateTime ms={at} /> },
         {
           name: t("account"),
           isExtra: true,

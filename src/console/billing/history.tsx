@@ -26,22 +26,24 @@ export const historyColumns = {
   quota: ({ after }: QuotaChange) => (after === null ? "" : decimal(after)),
 };
 
-export const History = ({ moves }: { moves: QuotaChange[] }) => {
+/** Admins also see the reason that an admin gave, and who changed it. */
+export const History = ({ moves, isAdmin = false }: { moves: QuotaChange[]; isAdmin?: boolean }) => {
   const { t } = useAround();
+  const said = ({ reason, note }: QuotaChange) => (isAdmin ? (reason ?? note) : note);
   return (
     <DataTable
       label={t("billing_history")}
       none={t("billing_no_history")}
       rows={moves}
       columns={[
-        { name: t("billing_date"), cell: ({ at }) => <DateTime ms={at} /> },
+        { name: t("callback_when"), cell: ({ at }) => <DateTime ms={at} /> },
         {
           name: t("billing_what"),
           class: "wrap grow",
-          cell: ({ kind, note }) => (
+          cell: (change) => (
             <>
-              <Pill {...looks[toCause(kind)]} text={t(`billing_${toCause(kind)}`)} />
-              {note && <span class="meta path">{note}</span>}
+              <Pill {...looks[toCause(change.kind)]} text={t(`billing_${toCause(change.kind)}`)} />
+              {said(change) && <span class="meta path">{said(change)}</span>}
             </>
           ),
         },
@@ -51,6 +53,7 @@ export const History = ({ moves }: { moves: QuotaChange[] }) => {
           cell: ({ before, after }) => (before === null || after === null ? "–" : <Money millionths={after - before} />),
         },
         { name: t("quota"), isNumber: true, isExtra: true, cell: ({ after }) => <Money millionths={after} /> },
+        isAdmin && { name: t("admin_moved_by"), isExtra: true, cell: ({ admin }) => admin ?? t("admin_moved_by_api") },
       ]}
     />
   );

@@ -35,7 +35,7 @@ export const Payments = ({ payments, receiptPath }: { payments: ListedPayment[];
       none={t("billing_no_payments")}
       rows={payments}
       columns={[
-        { name: t("billing_date"), cell: ({ createdAt }) => <DateTime ms={createdAt} /> },
+        { name: t("callback_when"), cell: ({ createdAt }) => <DateTime ms={createdAt} /> },
         {
           name: t("billing_what"),
           isExtra: true,

@@ -105,7 +105,7 @@ export const ModelsUsed = ({ uses }: { uses: ModelUse[] }) => {
           { name: t("model"), cell: ({ model }) => model },
           { name: t("usage_runs"), isNumber: true, cell: ({ runs }) => runs.toLocaleString(language) },
           {
-            name: t("completed_part"),
+            name: t("completed"),
             isNumber: true,
             isExtra: true,
             cell: ({ completed, runs }) => percentText(language, completed / runs),

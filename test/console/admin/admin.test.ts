@@ -153,8 +153,8 @@ test("credits and debits are listed with the admin and the reason, also those ma
     .slice(1)
     .map(([, row = ""]) => row.replace(/<[^>]*>/g, " "));
   expect(cells.map((row) => row.replace(/\s+/g, " ").trim())).toEqual([
-    expect.stringMatching(/-\$0\.25 \$3\.25 – Operator’s API$/),
-    expect.stringMatching(/\$2\.50 \$3\.50 Refund of &lt;May&gt; person-\S+$/),
+    expect.stringMatching(/Set by the operator -\$0\.25 \$3\.25 Operator’s API$/),
+    expect.stringMatching(/Set by the operator Refund of &lt;May&gt; \$2\.50 \$3\.50 person-\S+$/),
   ]);
   // Reservations and settlements are not quota changes.
   await complete(account, images, image());
