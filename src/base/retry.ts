@@ -11,19 +11,19 @@ interface Fault {
 }
 
 /**
- * Returns the call's answer, or throws its last error. The call must be safe to repeat, and makes a new stub each time. `of` is what the log
- * names: a task's id, or an account.
+ * Returns the call's answer, or throws its last error. The call must be safe to repeat, and makes a new stub each time; `isRepeat`: an earlier
+ * one may have done the work. `of` is what the log names: a task's id, or an account.
  */
 export async function retry<T>(
   unit: string,
   of: string | Pick<LogFields, "account">,
-  call: () => Promise<T>,
+  call: (isRepeat: boolean) => Promise<T>,
   maxAttempts = 3,
   mayPass = ({ overloaded }: Fault) => !overloaded,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await call();
+      return await call(attempt > 1);
     } catch (error) {
       if (attempt === maxAttempts || !mayPass(error as Fault)) throw error;
       alert(unit, { ...(typeof of === "string" ? { task: of } : of), attempt, outcome: "retry" }, error);
@@ -36,5 +36,8 @@ export async function retry<T>(
  * The same for a caller who waits for the answer: a call that broke because its object restarted, as each one does when a release is deployed,
  * is made again. A fault of the object's own code is thrown at once.
  */
-export const retryRestart = <T>(unit: string, of: string | Pick<LogFields, "account">, call: () => Promise<T>): Promise<T> =>
-  retry(unit, of, call, 3, ({ overloaded, remote }) => !overloaded && !remote);
+export const retryRestart = <T>(
+  unit: string,
+  of: string | Pick<LogFields, "account">,
+  call: (isRepeat: boolean) => Promise<T>,
+): Promise<T> => retry(unit, of, call, 3, ({ overloaded, remote }) => !overloaded && !remote);

@@ -59,6 +59,13 @@ test.each<[string, Task, number, ReturnType<typeof due>, ReturnType<typeof due>]
   ["completed", erasable, 3_000 + 86_400_000, undefined, "erase"],
   ["erased", forgettable, 3_000 + 604_800_000, undefined, "forget"],
   ["deleted", deleted, 5_000, undefined, "erase"],
+  [
+    "deleted after a week and erased",
+    afterEnd.erased(afterEnd.deleted(erasable, start + 6e8), 604_800_000),
+    6e8 + 60_000,
+    undefined,
+    "forget",
+  ],
   ["deleted and erased", tombstone, 86_460_000, undefined, "forget"],
 ])("%s: its alarm and what is due then", (_, task, at, before, then) => {
   expect(transitions.wakeAt(task)).toBe(start + at);

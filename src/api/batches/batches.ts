@@ -144,14 +144,16 @@ async function findInput(c: AppContext, id: string): Promise<StoredFile> {
 }
 
 type Stub = ReturnType<Env["BATCHES"]["get"]>;
+/** `isRepeat`: an earlier call may have done the work. */
+type Owner = [accountId: string, ownWallets: string[] | undefined, isRepeat: boolean];
 
 /** What a batch's object answers to its owner; what is asked must be safe to repeat. Throws 404 for an id that was never issued. */
-async function askBatch<T>(c: AppContext, id: string, ask: (batch: Stub, ...owner: [string, string[]?]) => Promise<T>): Promise<T> {
+async function askBatch<T>(c: AppContext, id: string, ask: (batch: Stub, ...owner: Owner) => Promise<T>): Promise<T> {
   const { BATCHES } = c.env;
   const objectId = toBatchObjectId(BATCHES, id);
   if (!objectId) throw new ApiError("batch_not_found");
   const { accountId, ownWallets } = c.get("caller");
-  return retryRestart("batch", id, () => ask(BATCHES.get(objectId), accountId, ownWallets));
+  return retryRestart("batch", id, (isRepeat) => ask(BATCHES.get(objectId), accountId, ownWallets, isRepeat));
 }
 
 export async function showBatches(c: AppContext): Promise<Response> {
@@ -164,11 +166,12 @@ export async function showBatches(c: AppContext): Promise<Response> {
   return answer(c, toList(batches, ids.length > limit));
 }
 
-const readView = async (batch: Stub, ...owner: [string, string[]?]): Promise<BatchView | null> => batch.view(...owner);
+const readView = async (batch: Stub, accountId: string, ownWallets?: string[]): Promise<BatchView | null> =>
+  batch.view(accountId, ownWallets);
 
 /** The handler that asks a batch for itself, or for a change. */
 const shown =
-  (ask: (batch: Stub, ...owner: [string, string[]?]) => Promise<BatchView | "final" | null>): Handle =>
+  (ask: (batch: Stub, ...owner: Owner) => Promise<BatchView | "final" | null>): Handle =>
   async (c, id) => {
     if (c.req.method === "POST") await readNoBody(c);
     const view = await askBatch(c, id, ask);
@@ -180,7 +183,7 @@ const shown =
 export const showBatch = shown(readView);
 export const cancelBatch = shown(async (batch, ...owner) => batch.cancel(...owner));
 /** Delivers again what has not arrived. Answers before the tasks are asked. */
-export const deliverBatch = shown(async (batch, ...owner) => batch.deliverAgain(...owner));
+export const deliverBatch = shown(async (batch, accountId, ownWallets) => batch.deliverAgain(accountId, ownWallets));
 
 /** How the results of a batch are read, part by part, and the first part. */
 async function openResults(c: AppContext, id: string) {

@@ -80,11 +80,11 @@ export class BatchObject extends DurableObject<Env> {
     return this.#view(this.#store.current);
   }
 
-  /** Nothing new begins, and queued tasks are cancelled; running ones end. "final" if the batch has ended. */
-  async cancel(accountId: string, ownWallets?: string[]): Promise<BatchView | "final" | null> {
+  /** Nothing new begins, and queued tasks are cancelled; running ones end. "final" if the batch has ended. `isRepeat`: an earlier call, whose answer was lost, may have cancelled it. */
+  async cancel(accountId: string, ownWallets?: string[], isRepeat = false): Promise<BatchView | "final" | null> {
     const batch = this.#ownedBy(accountId, ownWallets);
     if (!batch) return null;
-    if (batch.endedAt !== undefined) return "final";
+    if (batch.endedAt !== undefined) return isRepeat && batch.status === "cancelled" ? this.#view(batch) : "final";
     this.#store.stop("cancelled");
     if (batch.status !== "validating") this.ctx.waitUntil(this.#run.cancelQueued());
     await this.ctx.storage.setAlarm(Date.now());

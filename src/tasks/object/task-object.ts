@@ -81,13 +81,16 @@ export class TaskObject extends DurableObject<Env> {
     return steps.isLeased(lease, this.#record);
   }
 
-  /** Cancels the task at its owner's request. null if the task does not exist, "final" if it had ended already. */
-  async cancel(question: Question): Promise<Answer | "final" | null> {
+  /**
+   * Cancels the task at its owner's request. null if the task does not exist, "final" if it had ended already. `isRepeat`: an earlier call, whose
+   * answer was lost, may have cancelled it.
+   */
+  async cancel(question: Question, isRepeat = false): Promise<Answer | "final" | null> {
     const stopped = new Map<Operation, number | null>();
     for (;;) {
       const task = this.#ownedBy(question.accountId);
       if (!task) return null;
-      if (isFinal(task)) return "final";
+      if (isFinal(task)) return isRepeat && task.error === "cancelled" ? this.#answer(question, task) : "final";
       const isCharged = await isChargedWhenCancelled(task, this.env, stopped);
       // Otherwise the work went on while the provider was asked: its new state decides.
       if (this.#record.task === task)
@@ -97,9 +100,12 @@ export class TaskObject extends DurableObject<Env> {
 
   /**
    * Deletes a final task's files and record for its owner; its rows in the ledger stay. null if the task does not exist, "open" if it has
-   * not ended, "unavailable" if its settlement fails, or the end of its delivery cannot be announced. Files that cannot be deleted at once are deleted by the alarm.
+   * not ended, "unavailable" if its settlement fails, or the end of its delivery cannot be announced. Files that cannot be deleted at once are
+   * deleted by the alarm. `isRepeat`: an earlier call, whose answer was lost, may have deleted it.
    */
-  async remove(accountId: string): Promise<"removed" | "open" | "unavailable" | null> {
+  async remove(accountId: string, isRepeat = false): Promise<"removed" | "open" | "unavailable" | null> {
+    const { task: known } = this.#record;
+    if (isRepeat && known?.isDeleted && known.submission.accountId === accountId) return "removed";
     const read = await this.read(accountId);
     if (read && isFinal(read) && read.step.do === "settle") await settleOnce(read, this.#record, this.env);
     if (this.#ownedBy(accountId)) await endDelivery(this.#record, this.env);

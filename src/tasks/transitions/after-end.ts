@@ -35,5 +35,6 @@ export function deleted(given: FinalTask, now: number): FinalTask {
 
 export const erased = (task: FinalTask, recordMs: number): FinalTask => ({
   ...task,
-  step: { do: "forget", at: task.isDeleted ? task.createdAt + claimMs + 60_000 : task.finalAt + recordMs },
+  // At least a minute after its deletion, so that a repeated call finds it deleted.
+  step: { do: "forget", at: task.isDeleted ? Math.max(task.createdAt + claimMs, task.step.at) + 60_000 : task.finalAt + recordMs },
 });

@@ -1,7 +1,7 @@
 /** An object that restarts during a call, as every object does when a release is deployed: callers do not notice it. */
 
 import { expect, test, vi } from "vitest";
-import { call, complete, deliver, holdTime, image, newAccount, submit, unique, upstreamCalls } from "../../support/gateway.ts";
+import { call, complete, deliver, holdTime, image, newAccount, pass, submit, unique, upstreamCalls } from "../../support/gateway.ts";
 import { begin, lines } from "../../support/batches.ts";
 import { bindings, restartAt } from "../../support/faults.ts";
 import { BatchObject } from "../../../src/api/batches/object.ts";
@@ -13,6 +13,26 @@ import { WalletObject } from "../../../src/wallet/object.ts";
 holdTime();
 
 const images = "/v1/images/generations";
+test("a deletion that was made before its answer was lost, of a task of today and of an old one", async () => {
+  const account = await newAccount();
+  for (const age of [0, 2 * 86_400]) {
+    const id = await complete(account, images, image());
+    if (age > 0) await pass(id, age);
+    const remove = () => call(`/v1/tasks/${id}`, { key: account.key, method: "DELETE" });
+    restartAt(TaskObject, "remove", true);
+    expect([(await remove()).status, (await remove()).status]).toEqual([204, 404]);
+  }
+});
+
+test("a cancellation that was made before its answer was lost", async () => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  const cancel = () => call(`/v1/tasks/${id}/cancel`, { key: account.key, method: "POST" });
+  restartAt(TaskObject, "cancel", true);
+  expect(await cancel()).toMatchObject({ status: 200, body: { data: { error: { code: "cancelled" } } } });
+  expect((await cancel()).status).toBe(409);
+});
+
 test.each([
   ["a receipt", "receipt", "/receipt", "GET"],
   ["the state of a callback", "read", "/callback", "GET"],
