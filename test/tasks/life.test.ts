@@ -1,10 +1,11 @@
 /** A task's life: temporary faults, permanent faults, deadlines, dead-letter messages. */
 
 import { runInDurableObject } from "cloudflare:test";
-import { expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { expect, test, vi } from "vitest";
 import type { Task } from "../../src/tasks/record.ts";
 import { bindings, crash, failOnce, failWalletOnce, openStub } from "../support/faults.ts";
-import { readBalance, call, deliver, finish, holdTime, pass, upstreamCalls, newTask } from "../support/gateway.ts";
+import { alarmAt, readBalance, call, deliver, finish, holdTime, pass, upstreamCalls, newTask } from "../support/gateway.ts";
 
 holdTime();
 
@@ -74,6 +75,24 @@ test("a short failure of R2 only delays the task", async () => {
   failOnce(bindings.bucket(), "put");
   await deliver(id);
   expect((await finish(account, id)).body.data.status).toBe("completed");
+});
+
+test("a step that keeps failing is repeated less and less often, also by an object that leaves memory meanwhile", async () => {
+  const { account, id } = await newTask();
+  await finish(account, id);
+  failOnce(bindings.bucket(), "delete", false, 400);
+  await pass(id, 86_400);
+  const delays: number[] = [];
+  for (let left = 86_400; left > 0; left -= delays.at(-1)!) {
+    await crash(openStub(id));
+    delays.push(((await alarmAt(id))! - Date.now()) / 1000);
+    await pass(id, delays.at(-1)!);
+  }
+  expect([delays[0], Math.max(...delays)]).toEqual([5, 600]);
+  expect(delays.length).toBeLessThan(250);
+  vi.restoreAllMocks();
+  await pass(id, 600);
+  expect((await env.ASSETS.list({ prefix: `assets/${id}/` })).objects).toEqual([]);
 });
 
 test("a settlement is retried until the wallet answers", async () => {

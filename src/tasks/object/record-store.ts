@@ -6,6 +6,8 @@ import { wakeAt } from "../transitions/task.ts";
 
 /** A settlement's retry keeps an alarm that is already set, if it is at most this much later than the retry. Usually the settlement succeeds and moves the alarm anyway, so this saves a write. */
 const settleSlackMs = 90_000;
+/** The times between two attempts of a step that throws. */
+const [minRetryMs, maxRetryMs] = [5_000, 600_000];
 
 /** One poll runs at a time, and polls that callbacks cause keep a distance, however many callbacks arrive. Only in memory: without it the schedule in the record applies. */
 interface Polls {
@@ -110,9 +112,14 @@ export class RecordStore {
     this.#alarmAt = undefined;
   }
 
-  /** Sets the alarm without changing the record, because its last step threw. */
-  async retryIn(ms: number): Promise<void> {
-    await this.#storage.setAlarm(Date.now() + ms);
+  /** Sets the alarm without changing the record, because this task's step threw: after five seconds, later after a tenth of the time for which it has failed. */
+  async retryLater({ writes, step }: Task): Promise<void> {
+    const now = Date.now();
+    const of = `${step.do} ${writes}`;
+    const known = this.#storage.kv.get<{ of: string; since: number }>("failing");
+    const since = known?.of === of ? known.since : now;
+    if (since === now) this.#storage.kv.put("failing", { of, since });
+    await this.#storage.setAlarm(now + Math.max(minRetryMs, Math.min((now - since) / 10, maxRetryMs)));
   }
 
   /** Removes the record and everything else in the storage. */

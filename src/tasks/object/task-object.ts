@@ -239,7 +239,7 @@ export class TaskObject extends DurableObject<Env> {
       if (this.#record.task) await this.#record.rearm(this.#record.task);
     } catch (error) {
       alert("alarm", { ...logFields(task), outcome: "fault" }, error);
-      await this.#record.retryIn(5_000);
+      await this.#record.retryLater(task);
     }
   }
 }
