@@ -1,5 +1,6 @@
 /** Identifiers and API keys: creating, encoding and recognising them. */
 
+import { crc32 } from "./crc32.ts";
 import { fileDigest } from "./file-id.ts";
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -70,19 +71,9 @@ export function toTokenObjectId(namespace: Issuer, token: string): DurableObject
   return /^st-[\w-]{71}$/.test(token) && token.endsWith(checksum(secret)) ? decodeId(namespace, secret.slice(0, 43)) : undefined;
 }
 
-/** CRC-32 (ISO 3309) of a text in ASCII. */
-function crc32(text: string): number {
-  let crc = 0xffffffff;
-  for (let at = 0; at < text.length; at++) {
-    crc ^= text.charCodeAt(at);
-    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  return (crc ^ 0xffffffff) >>> 0;
-}
-
 /** CRC-32 in base62, as in GitHub's tokens: it detects typing errors and has no security value. */
 function checksum(text: string): string {
-  let rest = crc32(text);
+  let rest = crc32(new TextEncoder().encode(text));
   let out = "";
   for (let digit = 0; digit < checksumLength; digit++, rest = Math.floor(rest / 62)) out = base62[rest % 62] + out;
   return out;
@@ -123,7 +114,7 @@ function toFileId(accountId: string, digest: string, createdAt: number, random: 
   const place = new Uint8Array(9);
   new DataView(place.buffer).setUint32(0, createdAt / 1000);
   place.set(random, 4);
-  new DataView(place.buffer).setUint16(7, crc32(`${accountId} ${digest} ${place.toHex()}`) & 0xffff);
+  new DataView(place.buffer).setUint16(7, crc32(new TextEncoder().encode(`${accountId} ${digest} ${place.toHex()}`)) & 0xffff);
   return `file_${digest}${place.toBase64({ alphabet: "base64url" })}`;
 }
 

@@ -1,5 +1,6 @@
 /** Where a C2PA manifest is placed in a PNG, JPEG or WebP file, and the hash that it is bound to. C2PA 2.2, appendix A. */
 
+import { crc32 } from "../base/crc32.ts";
 import type { FileBinding } from "./file-binding.ts";
 import type { ImageType } from "./image-type.ts";
 import { fourLetters, toDataView } from "./iso-boxes.ts";
@@ -95,13 +96,3 @@ function inWebp(bytes: Uint8Array): Place | undefined {
 }
 
 const toLetters = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-
-/** The checksum of PNG chunks (ISO 3309), bit by bit: a manifest is short. */
-function crc32(bytes: Uint8Array): number {
-  let crc = 0xffff_ffff;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb8_8320 : 0);
-  }
-  return ~crc >>> 0;
-}
