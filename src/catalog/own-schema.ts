@@ -174,24 +174,20 @@ export function prepareSchema(source: JsonSchema, param: string): Prepared {
 }
 
 /** Forms of older drafts and of OpenAPI 3.0 in those of today. */
-function modern(node: JsonSchema): JsonSchema {
-  const { exclusiveMinimum: above, exclusiveMaximum: below, items, minimum, maximum, ...rest } = node;
-  const limits: JsonSchema = {};
-  if (above === true) limits["exclusiveMinimum"] = minimum;
-  else
-    Object.assign(
-      limits,
-      minimum !== undefined && { minimum },
-      typeof above !== "boolean" && above !== undefined && { exclusiveMinimum: above },
-    );
-  if (below === true) limits["exclusiveMaximum"] = maximum;
-  else
-    Object.assign(
-      limits,
-      maximum !== undefined && { maximum },
-      typeof below !== "boolean" && below !== undefined && { exclusiveMaximum: below },
-    );
-  return { ...rest, ...limits, ...(Array.isArray(items) ? { prefixItems: items } : items !== undefined && { items }) };
+function modern({ items, ...node }: JsonSchema): JsonSchema {
+  const result: JsonSchema = { ...node, ...(Array.isArray(items) ? { prefixItems: items } : items !== undefined && { items }) };
+  for (const [limit, exclusive] of [
+    ["minimum", "exclusiveMinimum"],
+    ["maximum", "exclusiveMaximum"],
+  ] as const) {
+    const isExclusive = result[exclusive];
+    if (typeof isExclusive !== "boolean") continue;
+    delete result[exclusive];
+    if (!isExclusive) continue;
+    result[exclusive] = result[limit];
+    delete result[limit];
+  }
+  return result;
 }
 
 /** What a reference within the schema refers to (RFC 6901); undefined for every other one. */

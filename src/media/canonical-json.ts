@@ -1,6 +1,7 @@
 /** Canonical JSON (RFC 8785), and its digest for values whose large images were extracted. */
 
 import { sha256Hex } from "../base/ids.ts";
+import { concat } from "./concat.ts";
 import type { Gap, ExtractedImage } from "./json-image.ts";
 
 /** The canonical text of a value from `JSON.parse`: names sorted by their UTF-16 code units, no white space. */
@@ -58,9 +59,7 @@ async function* writtenText(bytes: AsyncIterable<Uint8Array>, start: string, gap
   yield start + layOut("");
   let carry = new Uint8Array();
   for await (const piece of bytes) {
-    const joined = new Uint8Array(carry.length + piece.length);
-    joined.set(carry);
-    joined.set(piece, carry.length);
+    const joined = concat([carry, piece]);
     const whole = joined.length - (joined.length % 3);
     carry = joined.slice(whole);
     yield layOut(joined.subarray(0, whole).toBase64());

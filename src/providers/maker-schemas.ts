@@ -1,6 +1,7 @@
 /** The JSON Schemas that makers publish of their models' inputs, as bodies of entries with an own input. */
 
 import { isObject } from "../base/is-object.ts";
+import { readAll } from "../net/bounded-body.ts";
 
 type Json = Record<string, unknown>;
 
@@ -81,22 +82,6 @@ export type SchemaFault =
 const maxBytes = 2_000_000;
 const timeoutMs = 15_000;
 
-/** Reads a body as text. Throws if it is too large. */
-async function readText(body: ReadableStream<Uint8Array>): Promise<string> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  for (let bytes = 0; ;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    if ((bytes += value.length) > maxBytes) {
-      await reader.cancel();
-      throw new Error("too large");
-    }
-    text += decoder.decode(value, { stream: true });
-  }
-}
-
 /** Fetches the schema of a model's input. Redirects are not followed, because another host must not get the key. */
 export async function fetchInputSchema(
   maker: string,
@@ -116,7 +101,7 @@ export async function fetchInputSchema(
       await response.body?.cancel();
       return [400, 404, 422].includes(response.status) ? { as: "no_schema" } : { as: "no_answer", status: response.status };
     }
-    answer = JSON.parse(await readText(response.body));
+    answer = JSON.parse(new TextDecoder().decode(await readAll(response.body, maxBytes)));
   } catch {
     return { as: "no_answer", status: 0 };
   }
