@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import type { Violation } from "../base/errors.ts";
 import { once } from "../base/once.ts";
+import { mapOf } from "./fields.ts";
 
 const roles = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
@@ -72,11 +73,9 @@ const forwarded = once(() => ({
   logprobs: z.optional(z.boolean()),
   top_logprobs: z.optional(z.int().check(z.gte(0), z.lte(20))),
   logit_bias: z.optional(
-    z
-      .record(z.string(), z.number())
-      .check(
-        z.refine((biases) => Object.keys(biases).length <= maxBiases, { params: { rule: "too_big_list", values: { maximum: maxBiases } } }),
-      ),
+    mapOf(z.number()).check(
+      z.refine((biases) => Object.keys(biases).length <= maxBiases, { params: { rule: "too_big_list", values: { maximum: maxBiases } } }),
+    ),
   ),
   response_format: z.optional(z.looseObject({ type: z.enum(["text", "json_object", "json_schema"]) })),
   tools: z.optional(z.array(z.looseObject({ type: z.string() })).check(z.maxLength(512))),

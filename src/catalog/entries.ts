@@ -6,7 +6,7 @@ import { fileFamilies } from "../base/words.ts";
 import { beyondLimit, notOneOf, unknownField, type Violation } from "../base/errors.ts";
 import { builtInCatalog, type Catalog, likeOf } from "./catalog.ts";
 import { reportedCosts, splitCost } from "./cost-parts.ts";
-import { day } from "./fields.ts";
+import { day, mapOf } from "./fields.ts";
 import { isAmount } from "./millionths.ts";
 import { deadlineSeconds, type Entry, type Kind, type Model } from "./models.ts";
 import { checkOwnPrice } from "./own-price.ts";
@@ -22,13 +22,13 @@ const maxDeadlineSeconds = Math.max(...Object.values(deadlineSeconds));
 const setting = () => z.union([z.string().check(z.maxLength(2_000)), z.number(), z.boolean(), z.array(z.string()).check(z.maxLength(64))]);
 
 /** A price or cost: amounts by name, and rules that read fields of an own input. */
-const amounts = () => z.record(z.string(), z.union([z.number(), z.string(), z.record(z.string(), z.record(z.string(), z.number()))]));
+const amounts = () => mapOf(z.union([z.number(), z.string(), mapOf(mapOf(z.number()))]));
 
 const routeFields = once(() =>
   z.object({
     provider: z.string(),
     model: z.string().check(z.minLength(1), z.maxLength(200)),
-    settings: z.optional(z.record(z.string(), setting())),
+    settings: z.optional(mapOf(setting())),
     retires: z.optional(day()),
     cost: z.optional(amounts()),
     bills_failures: z.optional(z.boolean()),
@@ -42,7 +42,7 @@ export const entryFields = once(() =>
     kind: z.optional(z.enum(["text", ...fileFamilies])),
     title: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
     aliases: z.optional(z.array(z.string()).check(z.maxLength(16))),
-    body: z.optional(z.union([z.string(), z.record(z.string(), z.unknown())])),
+    body: z.optional(z.union([z.string(), mapOf(z.unknown())])),
     price: z.optional(amounts()),
     typical_seconds: z.optional(z.int().check(z.gte(1), z.lte(maxDeadlineSeconds))),
     deadline_seconds: z.optional(z.int().check(z.gte(30), z.lte(maxDeadlineSeconds))),

@@ -233,7 +233,7 @@ function unfold(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 }
 
 const toTypeName = ({ expected, message }: z.core.$ZodIssueInvalidType) =>
-  expected === "number" && message === "integer" ? message : expected.replace(/^int$/, "integer").replace("record", "object");
+  expected === "number" && message === "integer" ? message : expected.replace(/^int$/, "integer");
 
 function toViolation(issue: z.core.$ZodIssue, body: unknown): Violation {
   const param = toParam(issue.path);
