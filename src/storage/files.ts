@@ -10,15 +10,20 @@ export const filePrefix = (accountId: string) => `files/${accountId}/`;
 /** The key for the bytes of a new file. */
 export const newFileObject = (accountId: string) => `${filePrefix(accountId)}${crypto.randomUUID()}`;
 
-/** A new file with these stored bytes, which is kept for `keptMs`. Its times are whole seconds. */
+/** A new file with these stored bytes, which is kept for `keptMs`. Its expiry is a whole second, as callers see it. */
 export function toNewFile(
   file: Pick<StoredFile, "accountId" | "keyId" | "type" | "name" | "object">,
   { bytes, digest }: { bytes: number; digest: string },
   keptMs: number,
 ): StoredFile {
-  const now = Date.now();
-  const createdAt = now - (now % 1000);
-  return { ...file, id: newFileId(file.accountId, digest, createdAt), bytes, createdAt, expiresAt: createdAt + keptMs };
+  const createdAt = Date.now();
+  return {
+    ...file,
+    id: newFileId(file.accountId, digest, createdAt),
+    bytes,
+    createdAt,
+    expiresAt: createdAt - (createdAt % 1000) + keptMs,
+  };
 }
 
 /**
