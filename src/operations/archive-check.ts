@@ -58,11 +58,10 @@ async function isDamaged({ DB, ASSETS }: Bindings, part: ArchivePart): Promise<b
 /** Deletes files of crashed attempts and replaced files, once no restored database can refer to them. */
 export async function sweepArchive({ DB, ASSETS }: Bindings, now: number): Promise<void> {
   const { after } = (await readJob<{ after: string }>(DB, "sweep")) ?? { after: "" };
-  const files = await listFiles(ASSETS, after, filesPerRun);
+  const { files, next = "" } = await listFiles(ASSETS, after, filesPerRun);
   const old = files.filter(({ writtenAt }) => writtenAt < now - keptMs).map(({ file }) => file);
   await removeAssets(ASSETS, await unnamed(DB, old));
-  const last = files.length === filesPerRun ? files.at(-1)?.file : undefined;
-  await writeJob(DB, "sweep", { after: last ?? "" });
+  await writeJob(DB, "sweep", { after: next });
 }
 
 /** Those of these files that no row refers to. */

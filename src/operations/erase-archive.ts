@@ -29,12 +29,11 @@ export async function eraseArchive({ DB, ASSETS }: Bindings, accountId: string):
     await replaceFile(DB, erased, part.file);
   }
   if (parts.length === partsPerPass) return false;
-  const prefix = accountPrefix(accountId);
-  for (let after = "", isLast = false; !isLast;) {
-    const files = (await listFiles(ASSETS, after, filesPerList, prefix)).map(({ file }) => file);
-    await removeAssets(ASSETS, await unnamed(DB, files));
-    after = files.at(-1) ?? "";
-    isLast = files.length < filesPerList;
+  for (let after: string | undefined = ""; after !== undefined;) {
+    const { files, next }: Awaited<ReturnType<typeof listFiles>> = await listFiles(ASSETS, after, filesPerList, accountPrefix(accountId));
+    const names = files.map(({ file }) => file);
+    await removeAssets(ASSETS, await unnamed(DB, names));
+    after = next;
   }
   return true;
 }

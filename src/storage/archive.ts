@@ -82,13 +82,17 @@ export function parseFile(file: string): Pick<ArchivePart, "accountId" | "month"
   return accountId && month && part ? { accountId, month: Date.parse(`${month}-01T00:00:00Z`), part: Number(part) } : undefined;
 }
 
-/** Files after `after` in the order of their keys, with when each was written (milliseconds). */
+/**
+ * Files after `after` in the order of their keys, with when each was written (milliseconds). `next` is where to continue; undefined if no
+ * file follows: the bucket may return fewer than `limit` although more follow.
+ */
 export async function listFiles(
   bucket: R2Bucket,
   after: string,
   limit: number,
   prefix = root,
-): Promise<{ file: string; writtenAt: number }[]> {
-  const { objects } = await bucket.list({ prefix, limit, ...(after > prefix && { startAfter: after }) });
-  return objects.map(({ key, uploaded }) => ({ file: key, writtenAt: uploaded.getTime() }));
+): Promise<{ files: { file: string; writtenAt: number }[]; next: string | undefined }> {
+  const { objects, truncated } = await bucket.list({ prefix, limit, ...(after > prefix && { startAfter: after }) });
+  const files = objects.map(({ key, uploaded }) => ({ file: key, writtenAt: uploaded.getTime() }));
+  return { files, next: truncated ? files.at(-1)?.file : undefined };
 }

@@ -433,6 +433,32 @@ test("the archive contains no references of an erased account; its amounts stay,
   expect(amounts(await readAll(account))).toEqual(amounts(before));
 });
 
+test("a bucket that lists fewer files than it was asked for hides none from an erasure and from the removal of unused files", async () => {
+  const account = await newAccount(null);
+  await addEntries(account, { from: 100, to: 40, count: 30 });
+  await run();
+  const files = await readFiles(account);
+  expect(files.length).toBeGreaterThan(1);
+  const bucket = bindings.bucket();
+  const list = bucket["list"]!;
+  const listOne = () =>
+    vi.spyOn(bucket, "list").mockImplementation(function (this: unknown, options: unknown) {
+      return list.call(this, { ...(options as R2ListOptions), limit: 1 });
+    });
+  const short = listOne();
+  expect((await asAdmin(`/accounts/${account.id}`, { method: "DELETE" })).status).toBe(204);
+  short.mockRestore();
+  for (const file of await readFiles(account)) expect(files).not.toContain(file);
+
+  const unused = `archive/${account.id}/9999-12/1-1-unused.jsonl.gz`;
+  await env.ASSETS.put(unused, "");
+  const { objects } = await env.ASSETS.list({ prefix: "archive/" });
+  const shortAgain = listOne();
+  for (let round = 0; round <= objects.length; round++) await sweepArchive(env, Date.now() + 37 * dayMs);
+  shortAgain.mockRestore();
+  expect(await env.ASSETS.head(unused)).toBeNull();
+});
+
 test("the pages of ended tasks are deleted with their last task, and those of later tasks stay", async () => {
   const account = await newAccount(null);
   const end = async (name: string, days: number[]) => {
