@@ -12,7 +12,7 @@ interface Fault {
 
 /**
  * Returns the call's answer, or throws its last error. The call must be safe to repeat, and makes a new stub each time; `isRepeat`: an earlier
- * one may have done the work. `of` is what the log names: a task's id, or an account.
+ * one may have done the work. `of` is what the log names: a task's id, or an account. `pauseMs` is the first pause; later ones are longer.
  */
 export async function retry<T>(
   unit: string,
@@ -20,6 +20,7 @@ export async function retry<T>(
   call: (isRepeat: boolean) => Promise<T>,
   maxAttempts = 3,
   mayPass = ({ overloaded }: Fault) => !overloaded,
+  pauseMs = 100,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -27,7 +28,7 @@ export async function retry<T>(
     } catch (error) {
       if (attempt === maxAttempts || !mayPass(error as Fault)) throw error;
       alert(unit, { ...(typeof of === "string" ? { task: of } : of), attempt, outcome: "retry" }, error);
-      await scheduler.wait(100 * attempt);
+      await scheduler.wait(pauseMs * attempt);
     }
   }
 }

@@ -82,6 +82,10 @@ async function* counted(
   }
 }
 
+/** Repeats a write that R2 has not taken. R2 refuses a second write of a key within a second, also after one that failed. */
+export const retryWrite = <T>(key: string, write: () => Promise<T>): Promise<T> =>
+  retry("store", key, write, 3, ({ overloaded }) => !overloaded, 1_000);
+
 async function putStream(
   bucket: R2Bucket,
   key: string,
@@ -126,7 +130,7 @@ async function putParts(
   };
   // The part is the only copy of its bytes: data inside an upstream's answer cannot be requested again.
   const send = (to: R2MultipartUpload) =>
-    retry("store", key, () => to.uploadPart(parts.length + 1, part.subarray(0, size))).then((sent) => {
+    retryWrite(key, () => to.uploadPart(parts.length + 1, part.subarray(0, size))).then((sent) => {
       parts.push(sent);
       size = 0;
     });
@@ -138,24 +142,39 @@ async function putParts(
         const room = partBytes - size;
         add(rest.subarray(0, room));
         rest = rest.subarray(room);
-        upload ??= await bucket.createMultipartUpload(key, metadata);
+        upload ??= await retryWrite(key, () => bucket.createMultipartUpload(key, metadata));
         await send(upload);
       }
       add(rest);
     }
     const bytes = parts.length * partBytes + size;
-    if (!upload) await retry("store", key, () => bucket.put(key, part.subarray(0, size), metadata));
+    if (!upload) await retryWrite(key, () => bucket.put(key, part.subarray(0, size), metadata));
     else {
       if (size > 0) await send(upload);
-      await upload.complete(parts);
+      await completeUpload(bucket, key, upload, parts, bytes);
     }
     return bytes;
   } catch (error) {
-    await upload?.abort();
+    await upload?.abort().catch(() => undefined); // R2 removes it after a week
     throw error;
   } finally {
     part.buffer.transfer(0);
   }
+}
+
+/** Completes an upload. If the answer was lost, a repeat fails because the upload has ended; then the file is there. */
+async function completeUpload(
+  bucket: R2Bucket,
+  key: string,
+  upload: R2MultipartUpload,
+  parts: R2UploadedPart[],
+  bytes: number,
+): Promise<void> {
+  await retryWrite(key, async () => {
+    await upload.complete(parts).catch(async (error: unknown) => {
+      if ((await describeAsset(bucket, key))?.size !== bytes) throw error;
+    });
+  });
 }
 
 /** Stores bytes that are in memory: small files and inputs. */

@@ -3,7 +3,7 @@
  * the bucket. So a slow sender delays only itself.
  */
 
-import { removeAssets, openAsset, spoolPrefix, storeBytes } from "./assets.ts";
+import { removeAssets, openAsset, retryWrite, spoolPrefix, storeBytes } from "./assets.ts";
 import { Semaphore } from "../base/concurrency.ts";
 import { ApiError } from "../base/errors.ts";
 import { alert } from "../base/log.ts";
@@ -54,7 +54,7 @@ export async function spool(
   const put = async (chunk: Uint8Array<ArrayBuffer>) => {
     const key = `${prefix}${keys.length}`;
     keys.push(key);
-    await retry("store", key, () => storeBytes(bucket, key, chunk, "application/octet-stream"));
+    await retryWrite(key, () => storeBytes(bucket, key, chunk, "application/octet-stream"));
   };
   const hasRoom = (needed: number) => {
     if (needed <= part.length) return true;

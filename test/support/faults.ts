@@ -17,6 +17,7 @@ export const bindings = {
   database: () => findPrototype(env.DB),
   bucket: () => findPrototype(env.ASSETS),
   queue: () => findPrototype(env.DISPATCH),
+  upload: async () => findPrototype(await env.ASSETS.createMultipartUpload("unused")),
 };
 
 /** Counts the calls of a method until the test ends. */

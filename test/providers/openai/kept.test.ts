@@ -69,3 +69,39 @@ test("a short failure of R2 loses no image", async () => {
   expect(data.status).toBe("completed");
   expect(readPaths(data)).toHaveLength(4);
 });
+
+/** An image that is stored in parts. */
+const large = Uint8Array.from({ length: 9 * 1024 * 1024 }, (_, at) => at % 251);
+large.set(images[0]!.subarray(0, 8));
+const answer = JSON.stringify({ created: 1, data: [{ b64_json: large.toBase64() }], output_format: "png" });
+
+test("a short failure of R2 at the beginning or end of an upload loses no image", async () => {
+  answering(() => answer);
+  const upload = await bindings.upload();
+  failOnce(bindings.bucket(), "createMultipartUpload");
+  failOnce(upload, "complete");
+  failOnce(upload, "complete", true);
+  const { data } = await generate(routes, "/v1/images/generations", { model: "imgB-4o-image", prompt: unique() });
+  expect(data).toMatchObject({ status: "completed" });
+  const { body } = await call(readPaths(data)[0]!);
+  expect(new Uint8Array(body).toHex()).toBe(large.toHex());
+});
+
+test("a write that R2 refuses because the same key was written less than a second ago loses no image", async () => {
+  answering(() => whole);
+  const bucket = bindings.bucket();
+  const put = bucket["put"]!;
+  const writtenAt = new Map<unknown, number>();
+  vi.spyOn(bucket, "put").mockImplementation(async function (this: unknown, ...values: unknown[]) {
+    const [key] = values;
+    const last = writtenAt.get(key);
+    const now = performance.now();
+    if (last !== undefined && now - last < 1_000) throw new Error("put: Reduce your concurrent request rate for the same object. (10058)");
+    writtenAt.set(key, now);
+    if (last === undefined && writtenAt.size === 1) throw new Error("put: We encountered an internal error. Please try again. (10001)");
+    return put.apply(this, values);
+  });
+  const { data } = await make();
+  expect(data.status).toBe("completed");
+  expect(readPaths(data)).toHaveLength(4);
+});
