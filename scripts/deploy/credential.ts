@@ -6,6 +6,7 @@ import { CredentialError, readCredential } from "../../src/marks/credential.ts";
 import { toReason } from "../support/faults.ts";
 import { ask } from "./command.ts";
 import { type Context, gatewayWorker } from "./plan.ts";
+import { checkSizes } from "./secrets.ts";
 import { Stop } from "./stop.ts";
 
 const [chainName, keyName] = ["C2PA_CERTIFICATES", "C2PA_PRIVATE_KEY"] as const;
@@ -57,6 +58,7 @@ async function askForSecrets({ run, values, signal }: Context): Promise<void> {
         [keyName, await readFile(expand(key), "utf8")],
       ]);
       run.hide(...given.values());
+      checkSizes(given);
       await checkCredential(given);
       for (const [name, value] of given) values.set(name, value);
       return;

@@ -16,6 +16,8 @@ const credentialNames = new Set(Object.values(providerSecrets).flat(2));
 export const isSecret = (name: string) =>
   credentialNames.has(name) || /_(?:KEY|CERTIFICATES|TOKEN|SECRET|SERVICE_ACCOUNT|CLIENT_ID|WEBHOOK)(?:_OLD)?$/.test(name);
 const minSecretLength = 24;
+/** The size that Cloudflare takes of a variable or secret, in bytes. */
+const maxValueBytes = 5 * 1024;
 /** Variables of release 0.2.0 that no Worker reads any more: a deployment moves them to the catalogue. */
 export const earlierVariables = new Set(["ROUTES", "PRICES"]);
 
@@ -52,6 +54,7 @@ export async function givenValues(name: string, file: string | undefined, enviro
       );
     if (value) values.set(name, value);
   }
+  checkSizes(values);
   const made = new Set(parts.flatMap((part) => Object.keys(part.madeSecrets)));
   for (const [name, value] of values)
     if (made.has(name) && value.length < minSecretLength)
@@ -60,6 +63,18 @@ export async function givenValues(name: string, file: string | undefined, enviro
         `Give at least ${minSecretLength} random characters, or leave it out: the deployment makes one.`,
       );
   return values;
+}
+
+/** Stops at a value that is too large: Cloudflare would refuse its Worker when others are deployed already. */
+export function checkSizes(values: Iterable<[name: string, value: string]>): void {
+  for (const [name, value] of values) {
+    const bytes = Buffer.byteLength(value);
+    if (bytes > maxValueBytes)
+      throw new Stop(
+        `${name} has ${bytes} bytes, and Cloudflare takes at most ${maxValueBytes} of a variable or secret.`,
+        "Shorten it: a certificate chain needs no text around its certificates, and no root.",
+      );
+  }
 }
 
 /** Stops at a value without quotes that has a `#` inside: the rest of it would be taken for a comment. */

@@ -136,6 +136,11 @@ const cases: Record<string, Case> = {
     reason: "ADMIN_TOKEN has 7 characters",
     remedy: "at least 24 random characters",
   },
+  "a certificate chain that is too large for a secret": {
+    variables: { C2PA_CERTIFICATES: "-----BEGIN CERTIFICATE-----\n".repeat(200) },
+    reason: "C2PA_CERTIFICATES has 5600 bytes, and Cloudflare takes at most 5120 of a variable or secret.",
+    remedy: "Shorten it",
+  },
   "alerts to an address without e-mail": {
     args: ["--secrets", "mail.env"],
     reason: "ALERT_MAIL needs e-mail: --with email --mail-from ADDRESS",
