@@ -6,9 +6,18 @@ import { alert, type LogFields } from "./log.ts";
 interface Fault {
   /** The object has too many calls: another one would give it more. */
   overloaded?: boolean;
-  /** The object's own code threw it. */
+  /** It was thrown where the object runs: by its own code or, also when it is reset, by the platform. */
   remote?: boolean;
+  /** The connection was lost. */
+  retryable?: boolean;
+  /** The object was reset, by a new release or at a limit: the next call starts it again, without the calls that were too many. */
+  durableObjectReset?: boolean;
 }
+
+/** True if the object or the connection to it ended during the call. */
+const isInterrupted = ({ retryable, durableObjectReset }: Fault) => retryable === true || durableObjectReset === true;
+/** True unless the object has too many calls. */
+const isBearable = ({ overloaded, durableObjectReset }: Fault) => durableObjectReset === true || !overloaded;
 
 /**
  * Returns the call's answer, or throws its last error. The call must be safe to repeat, and makes a new stub each time; `isRepeat`: an earlier
@@ -19,7 +28,7 @@ export async function retry<T>(
   of: string | Pick<LogFields, "account">,
   call: (isRepeat: boolean) => Promise<T>,
   maxAttempts = 3,
-  mayPass = ({ overloaded }: Fault) => !overloaded,
+  mayPass: (fault: Fault) => boolean = isBearable,
   pauseMs = 100,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -41,4 +50,4 @@ export const retryRestart = <T>(
   unit: string,
   of: string | Pick<LogFields, "account">,
   call: (isRepeat: boolean) => Promise<T>,
-): Promise<T> => retry(unit, of, call, 3, ({ overloaded, remote }) => !overloaded && !remote);
+): Promise<T> => retry(unit, of, call, 3, (fault) => isBearable(fault) && (!fault.remote || isInterrupted(fault)));

@@ -13,7 +13,7 @@ function toApiError(error: unknown, requestId: string): ApiError {
   const passing =
     typeof error === "object" &&
     error !== null &&
-    (("retryable" in error && error.retryable) || ("overloaded" in error && error.overloaded));
+    ["retryable", "overloaded", "durableObjectReset"].some((flag) => (error as Record<string, unknown>)[flag] === true);
   alert("request", { request: requestId, outcome: passing ? "unavailable" : "internal_error" }, error);
   return new ApiError(passing ? "unavailable" : "internal_error", { cause: error });
 }

@@ -117,3 +117,20 @@ test("an object that has too many calls is not called again", async () => {
   vi.spyOn(bindings.namespace(), "get").mockReturnValueOnce({ status: overloaded } as never);
   expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(503);
 });
+
+test.each([
+  ["reset by a release", { remote: true, durableObjectReset: true }, 200],
+  ["reset with a lost connection", { remote: true, retryable: true, durableObjectReset: true }, 200],
+  ["reset at the limit of its memory", { remote: true, overloaded: true, durableObjectReset: true }, 200],
+  ["whose connection was lost", { remote: true, retryable: true }, 200],
+  ["whose own code failed", { remote: true }, 500],
+])("an object %s, as the deployed platform reports it", async (_, flags, status) => {
+  const account = await newAccount();
+  const id = await submit(account, images, image());
+  const broken = async () => Promise.reject(Object.assign(new Error("the object broke"), flags));
+  const get = vi.spyOn(bindings.namespace(), "get").mockReturnValueOnce({ status: broken } as never);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(status);
+  if (status !== 200) return;
+  get.mockReturnValue({ status: broken } as never);
+  expect((await call(`/v1/tasks/${id}`, { key: account.key })).status).toBe(503);
+});
