@@ -83,8 +83,7 @@ async function* counted(
 }
 
 /** Repeats a write that R2 has not taken. R2 refuses a second write of a key within a second, also after one that failed. */
-export const retryWrite = <T>(key: string, write: () => Promise<T>): Promise<T> =>
-  retry("store", key, write, 3, ({ overloaded }) => !overloaded, 1_000);
+export const retryWrite = <T>(key: string, write: () => Promise<T>): Promise<T> => retry("store", key, write, 3, undefined, 1_000);
 
 async function putStream(
   bucket: R2Bucket,
@@ -193,9 +192,13 @@ export async function copyStored(bucket: R2Bucket, from: string, to: string): Pr
   return true;
 }
 
+/** The number of files that the bucket deletes in one call. */
+const maxDeleted = 1_000;
+
 /** Deletes these files; missing ones count as deleted. */
-export const removeAssets = (bucket: R2Bucket, keys: string[]): Promise<void> =>
-  keys.length > 0 ? bucket.delete(keys) : Promise.resolve();
+export async function removeAssets(bucket: R2Bucket, keys: string[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += maxDeleted) await bucket.delete(keys.slice(at, at + maxDeleted));
+}
 
 /** Deletes everything under a prefix, also files that are not in the record, such as those of a crashed consumer. */
 export async function removeUnder(bucket: R2Bucket, prefix: string): Promise<void> {

@@ -2,9 +2,10 @@
 
 import { inLanes } from "../base/concurrency.ts";
 import type { AccountChange, RecordedChange } from "../db/account-changes.ts";
+import { removeAssets } from "./assets.ts";
 
 const root = "changes/";
-/** The number of files that the bucket lists, and deletes, in one call. */
+/** The number of files that the bucket lists in one call. */
 const maxListed = 1_000;
 
 /** The name has the revision, so that a repeat writes the same file, and the kind, so that an erasure can delete the others. */
@@ -31,8 +32,10 @@ export async function listChanges(bucket: R2Bucket, accountId: string, after: nu
 /** Deletes what the changes of an erased account contain, and keeps only that it was erased. */
 export async function eraseChanges(bucket: R2Bucket, accountId: string): Promise<void> {
   const files = await changeFiles(bucket, accountId);
-  const others = files.filter((key) => !key.endsWith("-erased.json"));
-  for (let at = 0; at < others.length; at += maxListed) await bucket.delete(others.slice(at, at + maxListed));
+  await removeAssets(
+    bucket,
+    files.filter((key) => !key.endsWith("-erased.json")),
+  );
 }
 
 const toRevision = (key: string) => Number(/(\d+)-[a-z_]+\.json$/.exec(key)?.[1]);
