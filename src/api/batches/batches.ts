@@ -11,7 +11,7 @@ import { fileById, type StoredFile } from "../../db/files.ts";
 import { batchInput, batchPrefix, openAsset, removeAssets, removeUnder, storeBytes } from "../../storage/assets.ts";
 import { readDeliverTo } from "../submissions/deliver-to.ts";
 import { copyFile } from "../submissions/files.ts";
-import { withDigests } from "../submissions/idempotency.ts";
+import { findReplay, toClaimName, withDigests } from "../submissions/idempotency.ts";
 import { canonicalJson } from "../../media/canonical-json.ts";
 import { zip } from "../../media/zip.ts";
 import { answer, respond } from "../request/answer.ts";
@@ -58,6 +58,9 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const earlier =
     fingerprint === undefined ? null : await retryRestart("batch", id, async () => batch().find(accountId, fingerprint, ownWallets));
   if (earlier) return answerCreated(c, earlier, true);
+  const claim = key === undefined ? undefined : await toClaimName(accountId, key);
+  // Looked up before anything is stored; the batch's object takes it.
+  if (claim !== undefined && fingerprint !== undefined) await findReplay(env, { name: claim, fingerprint }, c.get("caller"));
 
   const input = inputFile === undefined ? undefined : await findInput(c, inputFile);
   const inline = input ? undefined : new TextEncoder().encode((requests ?? []).map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -68,6 +71,7 @@ export async function createBatch(c: AppContext): Promise<Response> {
       keyId,
       keyHash,
       fingerprint,
+      claim,
       requestId: c.get("requestId"),
       base: assetBase(c),
       host,

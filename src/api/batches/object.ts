@@ -50,7 +50,12 @@ export class BatchObject extends DurableObject<Env> {
 
   /** Begins a batch, or returns the one that the same request began; `conflict` if another request did. */
   async create(terms: BatchTerms): Promise<BatchView | "conflict"> {
+    // Before the batch: a submission with the same key never finds it free once the batch exists.
+    const { claim, id, fingerprint } = terms;
+    const isFree =
+      claim === undefined || fingerprint === undefined || (await this.env.CLAIMS.getByName(claim).takeForBatch(id, fingerprint));
     const known = this.#store.batch;
+    if (!known && !isFree) return "conflict";
     if (known) return known.terms.fingerprint === terms.fingerprint ? this.#view(known) : "conflict";
     this.ctx.storage.transactionSync(() => {
       this.#store.clear();

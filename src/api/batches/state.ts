@@ -47,6 +47,8 @@ export interface BatchTerms {
   keyHash?: string | undefined;
   /** Identifies the request, for one that is repeated with the same idempotency key. */
   fingerprint?: string | undefined;
+  /** The name of the object of the idempotency key. */
+  claim?: string | undefined;
   requestId: string;
   base: string;
   host: string;

@@ -29,9 +29,12 @@ export async function toClaim({
   if (key === undefined) return undefined;
   checkKey(key);
   // A client token has separate idempotency keys: those of its account could refer to tasks that it may not see.
-  const name = await sha256Hex([accountId, ...(token ? [token.id] : []), key].join("\n"));
-  return { name, fingerprint: await fingerprint(path, read) };
+  return { name: await toClaimName(accountId, key, token?.id), fingerprint: await fingerprint(path, read) };
 }
+
+/** The name of the object of an account's idempotency key: one for submissions and batches. */
+export const toClaimName = (accountId: string, key: string, tokenId?: string): Promise<string> =>
+  sha256Hex([accountId, ...(tokenId === undefined ? [] : [tokenId]), key].join("\n"));
 
 /** The task that the key was used for, or undefined if it was not. Throws if it was used for another request, or for a task that the member may not see. */
 export async function findReplay({ CLAIMS, TASKS }: Env, claim: Claim, caller: Caller): Promise<Task | undefined> {

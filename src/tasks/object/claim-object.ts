@@ -36,21 +36,32 @@ export class ClaimObject extends DurableObject<Env> {
   }
 
   async #submit(taskId: string, fingerprint: string, submission: Submission): Promise<ClaimAnswer> {
-    const earlier = this.#claim();
-    if (earlier && earlier.fingerprint !== fingerprint) return { refused: "conflict" };
-    if (!earlier) {
-      this.ctx.storage.transactionSync(() => {
-        const until = Date.now() + claimMs;
-        this.ctx.storage.kv.put<Claim>("claim", { taskId, fingerprint, until });
-        void this.ctx.storage.setAlarm(until);
-      });
-    }
+    const claim = this.#take(taskId, fingerprint);
+    if (!claim) return { refused: "conflict" };
     const { TASKS } = inJurisdiction(this.env);
-    const id = toObjectId(TASKS, earlier?.taskId ?? taskId)!;
+    const id = toObjectId(TASKS, claim.taskId)!;
     const answer = await TASKS.get(id).create(submission);
     // A key stays used after its task was deleted: a late repeat must not create and charge another task.
     if ("refused" in answer && answer.refused !== "conflict") await this.ctx.storage.deleteAll();
     return answer;
+  }
+
+  /** Claims the key for a batch, whose own object finds repeats; false if it was used for another request. */
+  async takeForBatch(id: string, fingerprint: string): Promise<boolean> {
+    await this.#queue; // a submission that is refused leaves no claim
+    return this.#take(id, fingerprint) !== undefined;
+  }
+
+  /** The claim of this request, which may be an earlier one; undefined if the key was used for another request. */
+  #take(taskId: string, fingerprint: string): Claim | undefined {
+    const earlier = this.#claim();
+    if (earlier) return earlier.fingerprint === fingerprint ? earlier : undefined;
+    const claim = { taskId, fingerprint, until: Date.now() + claimMs };
+    this.ctx.storage.transactionSync(() => {
+      this.ctx.storage.kv.put<Claim>("claim", claim);
+      void this.ctx.storage.setAlarm(claim.until);
+    });
+    return claim;
   }
 
   /** Whether a submission whose outcome is unknown may have left a record, which needs its files. */

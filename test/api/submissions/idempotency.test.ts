@@ -4,6 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { expect, test, vi } from "vitest";
 import { sha256Hex } from "../../../src/base/ids.ts";
+import { ClaimObject } from "../../../src/tasks/object/claim-object.ts";
 import { TaskObject } from "../../../src/tasks/object/task-object.ts";
 import { failOnce } from "../../support/faults.ts";
 import { type Account, asAdmin, readBalance, call, finish, holdTime, newAccount, submit, unique } from "../../support/gateway.ts";
@@ -247,4 +248,30 @@ test("an inline image is available to the task that a repeat creates after a cra
   expect((await withKey(account, key, body)).status).toBeGreaterThanOrEqual(500);
   const { body: task } = await withKey(account, key, body);
   expect((await finish(account, task.id)).body.data.status).toBe("completed");
+});
+
+test("a key that a batch has used is used for every submission, and the other way round", async () => {
+  const account = await newAccount(1);
+  const requests = [{ custom_id: "a", endpoint: images, body: image() }];
+  const batch = (key: string) => withKey(account, key, { requests }, "/v1/batches");
+  const first = await batch("batch first");
+  expect(first.status).toBe(201);
+  expect(await withKey(account, "batch first", image())).toMatchObject({ status: 409, body: conflict });
+  expect((await batch("batch first")).body.id).toBe(first.body.id);
+
+  const single = image();
+  const task = await withKey(account, "image first", single);
+  expect(await batch("image first")).toMatchObject({ status: 409, body: conflict });
+  expect((await withKey(account, "image first", single)).body.id).toBe(task.body.id);
+  expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(1);
+
+  // The look-up came before the other request: the objects decide.
+  vi.spyOn(ClaimObject.prototype, "find").mockResolvedValueOnce(null);
+  expect((await batch("image first")).status).toBe(409);
+  vi.spyOn(ClaimObject.prototype, "find").mockResolvedValueOnce(null);
+  expect((await withKey(account, "batch first", image())).status).toBe(409);
+
+  // A refused batch leaves the key to others.
+  expect((await withKey(account, "refused", { requests: [] }, "/v1/batches")).status).toBe(400);
+  expect((await withKey(account, "refused", image())).status).toBe(200);
 });
