@@ -6,6 +6,7 @@ import { recordSeconds } from "../../base/life-times.ts";
 import { alert } from "../../base/log.ts";
 import { withRotatedSecrets } from "../../base/rotated-secrets.ts";
 import { deleteBatch, noteBatchEnded } from "../../db/batches.ts";
+import { endFile } from "../../db/files.ts";
 import { isOthers } from "../../db/callers.ts";
 import type { DeliveryOutcome } from "../../db/delivery-events.ts";
 import { limitsRates } from "../../config.ts";
@@ -27,10 +28,13 @@ const keptMs = 1000 * recordSeconds;
 const watchMs = 60_000;
 /** This many deliveries are repeated at once, and the next ones after this time: each may keep a bucket's connection and an object for minutes. */
 const repeats = { lines: 50, ms: 10_000 };
+/** How long after a line was erased the results are stored again: its owner may delete many tasks. */
+const eraseMs = 10_000;
 
 export class BatchObject extends DurableObject<Env> {
   readonly #store: BatchStore;
   #checking: Checking | undefined;
+  #storing: Promise<void> | undefined;
   #input!: BatchInput;
   #run!: BatchRun;
 
@@ -139,6 +143,31 @@ export class BatchObject extends DurableObject<Env> {
   async lineEnded(n: number, taskId: string, report: LineReport): Promise<void> {
     const { batch } = this.#store;
     if (batch && batch.endedAt === undefined) await this.#run.lineEnded(n, taskId, report);
+  }
+
+  /** The owner deletes the task of an ended line: its content leaves the results, and their file is replaced. Repeating changes nothing. */
+  async lineErased(n: number, taskId: string): Promise<void> {
+    // Otherwise the file that is being stored would have the line.
+    while (this.#storing) await this.#storing.catch(() => undefined);
+    const { batch } = this.#store;
+    if (!batch || this.#store.assigned(n)?.[0] !== taskId) return;
+    if (this.#store.eraseLine(n)) {
+      this.#store.write({ ...batch, results: undefined });
+      const at = (await this.ctx.storage.getAlarm()) ?? Infinity;
+      await this.ctx.storage.setAlarm(Math.min(at, Date.now() + eraseMs));
+    }
+    await this.#endStale();
+  }
+
+  /** Deletes the file of results that have changed since. */
+  async #endStale(): Promise<void> {
+    const { terms, results, resultsFile } = this.#store.current;
+    if (resultsFile !== undefined && results?.id !== resultsFile) await endFile(this.env.DB, terms, resultsFile, Date.now());
+  }
+
+  #storeResults(forMs: number): Promise<void> {
+    this.#storing ??= storeResults(this.env, this.#store, forMs).finally(() => (this.#storing = undefined));
+    return this.#storing;
   }
 
   /** The delivery of a line's files has ended. Repeating changes nothing; a batch that is gone ignores it. */
@@ -271,7 +300,7 @@ export class BatchObject extends DurableObject<Env> {
   /** Stores the results as a file of the account, then ends the batch. A repeat stores them again. */
   async #finish(batch: Batch): Promise<void> {
     await this.#run.settleChats();
-    if (batch.resultsFile === undefined) await storeResults(this.env, this.#store, keptMs);
+    if (batch.resultsFile === undefined) await this.#storeResults(keptMs);
     await noteBatchEnded(this.env.DB, batch.terms.accountId, batch.terms.id);
     this.#end({ ...this.#store.current, status: batch.stop === "cancelled" ? "cancelled" : "completed", waiting: undefined });
   }
@@ -289,6 +318,11 @@ export class BatchObject extends DurableObject<Env> {
   async #afterEnd(batch: Batch, endedAt: number): Promise<void> {
     const until = endedAt + keptMs;
     if (until <= Date.now()) return this.#forget(batch);
+    if (batch.status !== "failed" && batch.results?.id !== batch.resultsFile) {
+      await this.#endStale();
+      if (this.#store.batch) await this.#storeResults(until - Date.now());
+      if (!this.#store.batch) return;
+    }
     const { terms, call: due } = batch;
     if (due && due.at <= Date.now()) {
       const call = await callReceiver(this.env, terms, { endedAt, ...due }, this.#view(batch));

@@ -92,7 +92,7 @@ export interface Batch {
   call?: { at: number; failures: number } | undefined;
   errors?: LineFault[] | undefined;
   resultsFile?: string | undefined;
-  /** The stored results, before they are a file of the account. */
+  /** The stored results, which become a file of the account, `resultsFile`. Another one, or none, in an ended batch: a line was erased since. */
   results?: StoredFile | undefined;
   /** The usual seconds of the first line of the last page that began. */
   typicalSeconds?: number | undefined;
@@ -291,6 +291,15 @@ DELETE FROM line`,
     this.#rows("INSERT OR IGNORE INTO line VALUES (?, ?, ?, ?)", n, status, charged, stored);
     // The delivery may have ended before its task's end was reported.
     if (isDelivered) this.#rows("INSERT OR IGNORE INTO delivery VALUES (?, 'pending')", n);
+  }
+
+  /** Removes what an ended line's task has made and was asked for: its owner has deleted it. False if the line has nothing of it. */
+  eraseLine(n: number): boolean {
+    const [row] = this.#rows<{ stored: string }>("SELECT result AS stored FROM line WHERE n = ?", n);
+    const { response, error, ...rest } = JSON.parse(row?.stored ?? "{}") as { response?: object; error?: object };
+    if (!response) return false;
+    this.#rows("UPDATE line SET result = ? WHERE n = ?", JSON.stringify({ ...rest, ...(error && { error }) }), n);
+    return true;
   }
 
   /** Written before the hold, and again with what is to be charged: after a crash this record settles whatever is held. */

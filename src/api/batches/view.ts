@@ -16,7 +16,7 @@ interface Sums {
 
 /** `GET /v1/batches/{id}`. */
 export function toView(batch: Batch, { running, completed, failed, charged, reserved, deliveries }: Sums) {
-  const { terms, status, total, waiting, errors, resultsFile, cancelledAt, endedAt, typicalSeconds, expected } = batch;
+  const { terms, status, total, waiting, errors, resultsFile, cancelledAt, endedAt, typicalSeconds, expected, results } = batch;
   const left = total - completed - failed;
   return {
     id: terms.id,
@@ -41,7 +41,7 @@ export function toView(batch: Batch, { running, completed, failed, charged, rese
       typicalSeconds !== undefined && { estimated_time: Math.ceil(left / terms.concurrency) * typicalSeconds }),
     ...(cancelledAt !== undefined && { cancelled_at: toSeconds(cancelledAt) }),
     ...(endedAt !== undefined && { ended_at: toSeconds(endedAt) }),
-    ...(resultsFile !== undefined && { results_file: resultsFile }),
+    ...(resultsFile !== undefined && results?.id === resultsFile && { results_file: resultsFile }),
     ...(errors && { errors }),
   };
 }

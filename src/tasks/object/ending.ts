@@ -107,6 +107,19 @@ async function reportToBatch(task: FinalTask, env: Env): Promise<void> {
   await BATCHES.get(BATCHES.idFromString(batch.batch)).lineEnded(batch.line, task.id, await toLineReport(task, env));
 }
 
+/** Removes the task's content from the results of the batch that it is a line of. Repeating changes nothing. False if the batch does not answer. */
+export async function eraseLine(task: Task, { BATCHES }: Env): Promise<boolean> {
+  const { batch } = task.submission;
+  if (!batch) return true;
+  try {
+    await BATCHES.get(BATCHES.idFromString(batch.batch)).lineErased(batch.line, task.id);
+    return true;
+  } catch (error) {
+    alert("batch", { ...logFields(task), outcome: "not_erased" }, error);
+    return false;
+  }
+}
+
 /** What the batch needs of an ended task. */
 export async function toLineReport(task: FinalTask, env: Env): Promise<LineReport> {
   const { base, language } = task.submission;

@@ -12,7 +12,7 @@ import { alert } from "../../base/log.ts";
 import * as callbacks from "../transitions/receiver-calls.ts";
 import { type CreateAnswer, createTask } from "./creating.ts";
 import { endDelivery } from "./delivering.ts";
-import { apply, settleOnce, toLineReport } from "./ending.ts";
+import { apply, eraseLine, settleOnce, toLineReport } from "./ending.ts";
 import { sendCallback } from "./messages.ts";
 import { toReceipt } from "../answers/receipt.ts";
 import { signReceipt } from "../../signing/receipts.ts";
@@ -113,6 +113,8 @@ export class TaskObject extends DurableObject<Env> {
     if (!task) return null;
     if (!isFinal(task)) return "open";
     if (task.step.do === "settle" || task.delivery?.step) return "unavailable";
+    // Before the task: after a crash its owner, who has no answer, deletes it again.
+    if (!(await eraseLine(task, this.env)) || this.#record.task !== task) return "unavailable";
     this.ctx.storage.kv.delete("receipt"); // the reference contains the caller's own name for the task
     this.#record.commit(afterEnd.deleted(task, Date.now()));
     await this.alarm();

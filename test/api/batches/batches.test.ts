@@ -285,6 +285,41 @@ test("a line whose task its owner deletes has a delivery that failed, also if it
   expect(await show(account, id)).toMatchObject({ deliveries: { pending: 0, delivered: 0, failed: 2 } });
 });
 
+test("a task that its owner deletes leaves the results, also their file, whenever that is", async () => {
+  const account = await newAccount(100);
+  const requests = lines(3, { reference: "secret" });
+  const id = await begin(account, { requests, concurrency: 3 });
+  await wake(id);
+  await wake(id);
+  const remove = async (task: string) => (await call(`/v1/tasks/${task}`, { key: account.key, method: "DELETE" })).status;
+  const [early] = await openTasks(account);
+  await finish(account, early!);
+  const place = (await readResults(account, id)).findIndex(({ task }) => task === early);
+  expect(await remove(early!)).toBe(204);
+  expect((await readResults(account, id))[place]!.response).toBeUndefined();
+
+  const ended = await run(account, id);
+  const readFile = async (file: string) => {
+    const { status, body } = await call(`/v1/files/${file}/content`, { key: account.key });
+    return status === 200 ? new TextDecoder().decode(body as ArrayBuffer) : status;
+  };
+  const late = (await readResults(account, id)).find(({ task, response }) => task !== early && response)!.task!;
+  expect(await readFile(ended.results_file)).toContain(late);
+  // The batch's object fails once: the task is still there, and its owner deletes it again.
+  failOnce(BatchObject.prototype as never, "lineErased");
+  expect([await remove(late), await remove(late)]).toEqual([503, 204]);
+  expect(await readFile(ended.results_file)).toBe(404);
+  expect(await show(account, id)).not.toHaveProperty("results_file");
+  vi.setSystemTime(Date.now() + 10_000);
+  await wake(id);
+  const { results_file: file, ...same } = await show(account, id);
+  expect({ ...same, results_file: ended.results_file }).toEqual(ended);
+  const results = await readResults(account, id);
+  expect(results.map(({ status, cost }) => [status, cost.charged])).toEqual(results.map(() => ["completed", price]));
+  expect(results.filter(({ response }) => response)).toHaveLength(1);
+  expect(await readFile(file)).toBe(results.map((line) => `${JSON.stringify(line)}\n`).join(""));
+});
+
 test("deliveries of an account are repeated within its limit of submissions, and while the batch runs", async () => {
   const account = await newAccount();
   buckets([origin]);
