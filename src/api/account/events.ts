@@ -8,6 +8,7 @@ import { toObjectId } from "../../base/ids.ts";
 import { retryRestart } from "../../base/retry.ts";
 import { toSeconds } from "../../base/times.ts";
 import { eventTaskId, eventType, toEventId } from "../../tasks/answers/event.ts";
+import { isFinal } from "../../tasks/record.ts";
 import { answer } from "../request/answer.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
@@ -25,9 +26,14 @@ export async function listEvents(c: AppContext): Promise<Response> {
   let place: number | undefined;
   await requireRow(after, async (id) => {
     const { taskId, ofDelivery } = eventTaskId(id) ?? {};
-    if (taskId === undefined || !toObjectId(TASKS, taskId)) return false;
+    const objectId = taskId === undefined ? undefined : toObjectId(TASKS, taskId);
+    if (taskId === undefined || !objectId) return false;
     if (ofDelivery) place = await deliveryEndedAt(DB, accountId, taskId);
-    else place = (await settledAt(DB, accountId, taskId)) ?? (await OPERATIONS?.findArchived(accountId, taskId))?.closedAt;
+    place ??= (await settledAt(DB, accountId, taskId)) ?? (await OPERATIONS?.findArchived(accountId, taskId))?.closedAt;
+    if (place !== undefined) return true;
+    // A restored database has lost the event: the reader continues from the end of its task.
+    const task = await retryRestart("read", taskId, async () => TASKS.get(objectId).read(accountId));
+    if (task && isFinal(task)) place = task.finalAt;
     return place !== undefined;
   });
   const until = Date.now() + 1000 * seconds;

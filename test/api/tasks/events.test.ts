@@ -164,6 +164,15 @@ test("an event of another account, or an open task, is refused as `after`", asyn
     expect((await call(`/v1/events?after=${id.replace("task_", "evt_")}`, { key: account.key })).status).toBe(400);
 });
 
+test("a reader whose last event a restored database has lost continues from the end of its task", async () => {
+  const account = await newAccount();
+  const [lost, next] = (await endTogether(account, 2)) as [string, string];
+  expect(readTasks(await events(account))).toEqual([lost, next]);
+  await env.DB.prepare("DELETE FROM entry WHERE task_id = ?1").bind(lost).run();
+  for (const id of [lost.replace("task_", "evt_"), `${lost.replace("task_", "evt_")}-delivery`])
+    expect(readTasks(await events(account, `?after=${id}`))).toEqual([next]);
+});
+
 /** Writes settled tasks of an account in no page: one for each of these times (milliseconds). */
 const writeUnpaged = (account: Account, times: number[]) =>
   env.DB.prepare(
