@@ -106,7 +106,7 @@ export default {
   bad_base64: "is neither a public http(s) URL nor valid base64",
   bad_image_format: "must be a PNG, JPEG or WebP image",
   image_too_large: "must be at most {maximum} MiB",
-  too_many_images: "is more than the number of images that are allowed",
+  too_many_images: "is one image or file more than a request may have",
   task_not_completed: "the task has not completed",
   task_expired: "the video of the task has expired",
   task_not_video: "is not a video task",

@@ -104,7 +104,7 @@ export default {
   bad_base64: "既不是公开的 http(s) URL，也不是有效的 base64",
   bad_image_format: "必须是 PNG、JPEG 或 WebP 图片",
   image_too_large: "最大 {maximum} MiB",
-  too_many_images: "之前的图片过多",
+  too_many_images: "超出一个请求可包含的图片或文件数",
   task_not_completed: "该任务尚未完成",
   task_expired: "该任务的视频已过期",
   task_not_video: "不是视频任务",

@@ -22,12 +22,20 @@ const japanese = sentences.filter((text) => /[\p{sc=Hira}\p{sc=Kana}]/u.test(tex
 const chinese = sentences.filter((text) => /\p{sc=Han}/u.test(text) && !japanese.includes(text));
 
 test.each([
-  ["Chinese", chinese, /你|帐|账号|警报|变更|末帧|邮箱|调用者|运营者|JSON 行|reference 图片/],
-  ["Korean", korean, /당신|인증 정보|(?<!이)메일|JSON 줄|reference 이미지/],
-  ["Japanese", japanese, /利用者|所有者|運用者|(?<!その)他の|アップストリーム|価格|〜|エントリ(?!ー)|JSON 行|reference 画像/],
+  ["Chinese", chinese, /你|帐|账号|警报|变更|末帧|邮箱|调用者|运营者|JSON 行|reference 图片|毛利|到期时间/],
+  ["Korean", korean, /당신|인증 정보|(?<!이)메일|JSON 줄|reference 이미지|공개 https?/],
+  [
+    "Japanese",
+    japanese,
+    /利用者|所有者|運用者|(?<!その)他の|アップストリーム|価格|〜|エントリ(?!ー)|JSON 行|reference 画像|本日|粗利|公開 https?/,
+  ],
 ])("one concept has one name: %s", (_, texts, otherNames) => {
   expect(texts.length).toBeGreaterThan(1000);
   expect(texts.filter((text) => otherNames.test(text))).toEqual([]);
+});
+
+test("an English apostrophe in the console has one form", () => {
+  expect(sentences.filter((text) => /[a-z]'[a-z]/i.test(text))).toEqual([]);
 });
 
 test("the guide and the description name every language", () => {

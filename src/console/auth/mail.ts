@@ -25,7 +25,7 @@ export function buildMail(env: AuthEnv, { origin, language }: AuthSettings) {
   return {
     /** `url` is better-auth's link. Its `callbackURL`, if it is a page of this host, opens next. */
     sendLink: async (kind: "reset" | "confirm", { email, name, emailVerified }: Addressee, token: string, url?: string) => {
-      // Dropped without a word, because the answer must not reveal that the address is known.
+      // An e-mail above the limit is not sent, without an error: the answer must not reveal that the address is known.
       if (!(await isFew(kind, email))) return;
       const next = (url && new URL(url).searchParams.get("callbackURL")) || "/";
       const to = next.startsWith(`${origin}/`) ? `&to=${encodeURIComponent(next.slice(origin.length))}` : "";

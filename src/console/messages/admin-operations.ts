@@ -45,9 +45,9 @@ export default {
     admin_erase: "Erase",
     admin_erase_ask: "Erase {name}?",
     admin_erase_warning:
-      "The user, the keys, the webhook, the log, all tasks with their files and all characters are deleted at once, and open tasks are cancelled. Amounts stay in the ledger under the account's id. This cannot be undone.",
+      "The user, the keys, the webhook, the log, all tasks with their files and all characters are deleted at once, and open tasks are cancelled. Amounts stay in the ledger under the account’s id. This cannot be undone.",
     admin_erase_type: "Type {email} to confirm",
-    admin_erase_other: "This is not the account's address.",
+    admin_erase_other: "This is not the account’s address.",
     admin_erased: "{email} was erased.",
     admin_erase_continues: "{email} was erased. Its remaining tasks and files are deleted by the scheduled checks within the hour.",
     admin_erase_absent: "Nothing was erased: the operations Worker is not deployed.",

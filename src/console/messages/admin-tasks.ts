@@ -28,7 +28,7 @@ export default {
     admin_step_forget: "final; its record is kept for some days",
     admin_routes: "Routes",
     admin_route_next: "not tried",
-    admin_again_hint: "Opening this page wakes the task's object, which sets a lost alarm again.",
+    admin_again_hint: "Opening this page wakes the task’s object, which sets a lost alarm again.",
     admin_end_task: "End the task",
     admin_end_ask: "End this task?",
     admin_end_warning:

@@ -113,7 +113,7 @@ export default {
     admin_no_tasks: "没有任务。",
     admin_person: "用户",
     admin_reason: "原因",
-    admin_invitation_mailed: "已发送至 {email}。以防邮件未送达，此链接仅现在显示。",
+    admin_invitation_mailed: "已发送至 {email}。以防邮件未送达，此链接仅显示这一次。",
   },
   ko: {
     admin: "관리",

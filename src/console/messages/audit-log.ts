@@ -111,7 +111,7 @@ export default {
     act_member_left: "离开了账户",
     act_key_created: "创建了密钥“{target}”",
     act_key_changed: "更改了密钥“{target}”",
-    act_key_expiry_changed: "更改了密钥“{target}”的到期时间",
+    act_key_expiry_changed: "更改了密钥“{target}”的过期时间",
     act_key_paused: "暂停了密钥“{target}”",
     act_key_resumed: "恢复了密钥“{target}”",
     act_key_rotated: "轮换了密钥“{target}”",

@@ -33,7 +33,7 @@ export default {
     billing_bad_amount: "Enter an amount as a number, with at most six decimals.",
     billing_amount_step: "The amount must be a multiple of {step}.",
     billing_amount_range: "The amount must be from {min} to {max}.",
-    billing_unlimited: "This account's quota is unlimited: there is nothing to add.",
+    billing_unlimited: "This account’s quota is unlimited: there is nothing to add.",
     billing_stripe_away: "Stripe does not answer. Nothing was paid; try again in a minute.",
     billing_thanks: "Thank you. The balance rises as soon as Stripe reports the payment, usually within seconds.",
     billing_payments: "Payments",

@@ -55,7 +55,7 @@ export default {
     budget_window: "期間",
     budget_day: "1 日（UTC）",
     budget_month: "1 か月（UTC）",
-    budget_left_day: "本日は {amount} のうち残り {left}",
+    budget_left_day: "今日は {amount} のうち残り {left}",
     budget_left_month: "今月は {amount} のうち残り {left}",
     budget_renews: "更新",
     bad_budget: "予算は 0 から 1,000,000,000 までの数で小数は 6 桁まで、期間は 1 日または 1 か月にしてください。",

@@ -4,7 +4,7 @@ export default {
   en: {
     characters: "Characters",
     no_characters: "There are no characters yet.",
-    no_characters_hint: "When a video of a vidA model is completed, you can create one on its task's page.",
+    no_characters_hint: "When a video of a vidA model is completed, you can create one on its task’s page.",
     characters_hint: "Use the username in a video prompt to include the character.",
     copy_username: "Copy @{username}",
     delete_character: "Delete the character {name}?",

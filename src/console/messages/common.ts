@@ -45,7 +45,7 @@ export default {
     not_found_hint: "The address may be mistyped, or what it showed has been deleted.",
     file_gone: "This link no longer works.",
     file_gone_hint:
-      "Files are kept for {file_hours} hours, and can be opened only by their whole link. The task's page has a fresh one while the file exists.",
+      "Files are kept for {file_hours} hours, and can be opened only by their whole link. The task’s page has a fresh one while the file exists.",
     failed: "Something went wrong. Try again later.",
     forbidden: "This form was not sent from this site. Open the page again.",
     no_account: "There is no account that you may open. Open the link of an invitation, or ask the operator for access.",

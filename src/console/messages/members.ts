@@ -28,7 +28,7 @@ export default {
     right_all: "All",
     right_own: "Own",
     right_reads: "Reads",
-    role_rights_note: "Only owners make somebody an owner, and change owners and their keys. At least one owner stays.",
+    role_rights_note: "Only an owner can make another member an owner, or change owners and their keys. At least one owner stays.",
     invitations: "Invitations",
     invitation: "Invitation",
     no_invitations: "There are no open invitations.",
@@ -95,12 +95,13 @@ export default {
     sign_in_sso_off: "Off",
     sign_in_sso_only: "None: single sign-on alone",
     sign_in_new: "New people",
-    sign_in_new_open: "Everybody may sign up",
+    sign_in_new_open: "Anyone may sign up",
     sign_in_new_invite: "Only with an invitation",
     sign_in_new_closed: "Only people let in by the operator or a group",
     sign_in_groups: "Groups of single sign-on",
     sign_in_group: "Group",
-    sign_in_groups_note: "Set at each sign-in: who is in none of these groups leaves the account.",
+    sign_in_groups_note:
+      "Checked at each sign-in: a person gets the role of their group, and a person in none of these groups is removed from the account.",
     key_of_account: "of the account",
   },
   zh: {
@@ -199,7 +200,7 @@ export default {
     sign_in_new_closed: "仅限运营方或群组准许的人",
     sign_in_groups: "单点登录的群组",
     sign_in_group: "群组",
-    sign_in_groups_note: "每次登录时设定：不在这些群组中的人将离开账户。",
+    sign_in_groups_note: "每次登录时检查：成员获得其群组的角色，不属于其中任何群组的人会被移出账户。",
     key_of_account: "属于账户",
   },
   ko: {
@@ -298,7 +299,7 @@ export default {
     sign_in_new_closed: "운영자나 그룹이 허용한 사람만",
     sign_in_groups: "통합 로그인의 그룹",
     sign_in_group: "그룹",
-    sign_in_groups_note: "로그인할 때마다 적용됩니다. 어느 그룹에도 없는 사람은 계정에서 나갑니다.",
+    sign_in_groups_note: "로그인할 때마다 확인합니다. 그룹의 역할이 부여되며, 어느 그룹에도 없는 사람은 계정에서 제거됩니다.",
     key_of_account: "계정의 키",
   },
   ja: {
@@ -366,7 +367,7 @@ export default {
     member_disable_note: "無効にするとキーは 10 秒以内に止まり、有効に戻すとまた使えます。タスクは続き、残ります。",
     member_remove_ask: "{name} を削除しますか？",
     member_remove_warning:
-      "この人のキーは削除され、10 秒以内に止まります。実行中のタスクは完了し、結果は残ります。知られている可能性があるため、有効な招待リンクは取り消されます。",
+      "この人のキーは削除され、10 秒以内に止まります。実行中のタスクは完了し、結果は残ります。この人が知っている可能性があるため、このアカウントの有効な招待リンクは取り消されます。",
     last_owner: "最後のオーナーです。先にほかのメンバーをオーナーにしてください。",
     leave_account: "アカウントを離れる",
     leave_ask: "{account} を離れますか？",
@@ -397,7 +398,7 @@ export default {
     sign_in_new_closed: "運営者またはグループが認めた人のみ",
     sign_in_groups: "シングルサインオンのグループ",
     sign_in_group: "グループ",
-    sign_in_groups_note: "ログインのたびに設定されます。どのグループにもいない人はアカウントから外れます。",
+    sign_in_groups_note: "ログインのたびに確認されます。グループの役割が付与され、どのグループにも属さない人はアカウントから削除されます。",
     key_of_account: "アカウントのキー",
   },
 };

@@ -212,7 +212,7 @@ export default {
     model_success: "完了率（24 時間）",
     model_time: "所要時間（24 時間）",
     model_failing: "ほとんど失敗",
-    model_slow: "本日は遅め",
+    model_slow: "今日は遅め",
     model_search: "モデルを検索",
     model_view: "表示",
     model_cards: "カード",

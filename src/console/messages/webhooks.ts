@@ -92,7 +92,7 @@ export default {
     webhooks_lead:
       "작업이 끝나면 게이트웨이가 서명한 POST 요청으로 엔드포인트에 보내며, 엔드포인트가 2xx로 응답할 때까지 약 7시간 동안 다시 시도합니다.",
     webhook_url: "엔드포인트",
-    webhook_url_hint: "공개 https 주소, 예: https://example.com/hooks/generation",
+    webhook_url_hint: "공개된 https 주소, 예: https://example.com/hooks/generation",
     webhook_add: "엔드포인트 추가",
     remove: "제거",
     webhook_remove_ask: "엔드포인트를 제거할까요?",
