@@ -8,6 +8,8 @@ test("an admin finds the wrong line of an entry, mends it, saves it, and rolls b
   const page = await visitor();
   await signIn(page, gateway.account);
   await page.goto("/console/admin/models/_new");
+  // One line, not one letter below the other.
+  expect((await page.getByText("Nothing has been checked yet.").boundingBox())?.height).toBeLessThan(24);
   await page.locator("main [name=id]").fill("reef-text");
   await page.getByLabel("Body").selectOption("text");
   await page.getByRole("button", { name: "Show its prices" }).click();

@@ -31,6 +31,19 @@ test("a balance that does not cover the next answer is said beside the question,
   );
 });
 
+test("the title of a conversation is the first line of its question, without the signs of Markdown", async () => {
+  const { browser } = await person();
+  for (const [say, title] of [
+    ["## What is a **dune**?\nIn short.", "What is a dune?"],
+    ["- [ ] `npm` or 2*3*4?", "[ ] npm or 2*3*4?"],
+    ["```python\nprint(__name__)\n```\nWhat does it print?", "print(__name__)"],
+    ["```", "```"],
+  ]) {
+    const path = await send(browser, "/console/chat", { say, model: "textA-1", do: "send" });
+    expect(await browser.read(path)).toContain(`<h2 class="clip">${title}</h2>`);
+  }
+});
+
 test("a conversation is kept with what each answer cost; it is edited, renamed, exported and deleted", async () => {
   const { browser } = await person();
   expect(await browser.read("/console/chat")).toContain("Conversations are kept here, for you alone.");

@@ -254,9 +254,10 @@ const Present = (read: Now) => {
               ]}
             />
           </header>
-          <MoneyChart hours={hours} steps={steps} />
-          <h3 class="pt">{t("admin_tasks_chart")}</h3>
-          <TaskChart hours={hours} steps={steps} />
+          <MoneyChart hours={hours} steps={steps}>
+            <h3 class="pt">{t("admin_tasks_chart")}</h3>
+            <TaskChart hours={hours} steps={steps} />
+          </MoneyChart>
           <SeriesTable hours={hours} inFlight={inFlight} steps={steps} />
         </div>
         <div class="card">

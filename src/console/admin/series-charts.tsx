@@ -1,5 +1,6 @@
 /** Charts of the operator's start page: revenue and cost, ended tasks, and the health of a provider. */
 
+import type { Child } from "hono/jsx";
 import { percentText } from "../amounts.ts";
 import type { Hour, ProviderHealth } from "../../db/operator-series.ts";
 import { DataTable, dateText, Money, Plot, plotHeight, roundUp, Stack, stepWidth, useAround } from "../parts/index.ts";
@@ -47,15 +48,25 @@ const Axis = ({ steps, marks: parts }: { steps: Steps; marks: number }) => {
   );
 };
 
-/** Revenue and cost as lines; the space between them is the margin. */
-export const MoneyChart = ({ hours, steps }: { hours: Hour[]; steps: Steps }) => {
+/** Revenue and cost as lines; the space between them is the margin. `children` stand below in the same column: a chart there has the same times. */
+export const MoneyChart = ({ hours, steps, children }: { hours: Hour[]; steps: Steps; children: Child }) => {
   const { t } = useAround();
   const top = roundUp(Math.max(...hours.map(({ revenue, cost }) => Math.max(revenue, cost))));
   const points = (of: "revenue" | "cost") =>
-    hours.map((one, at) => `${at * stepWidth} ${(plotHeight - (Math.max(one[of], 0) / top) * plotHeight).toFixed(1)}`);
+    hours.map((one, at) => `${(at + 0.5) * stepWidth} ${(plotHeight - (Math.max(one[of], 0) / top) * plotHeight).toFixed(1)}`);
   const [revenue, cost] = [points("revenue"), points("cost")];
   return (
-    <Plot label={t("admin_money_chart")} top={top} width={(hours.length - 1) * stepWidth} axis={<Axis steps={steps} marks={4} />}>
+    <Plot
+      label={t("admin_money_chart")}
+      top={top}
+      width={hours.length * stepWidth}
+      axis={
+        <>
+          <Axis steps={steps} marks={4} />
+          {children}
+        </>
+      }
+    >
       <path class="between" d={`M${revenue.join("L")}L${cost.toReversed().join("L")}Z`} />
       <path class="cost" d={`M${cost.join("L")}`} />
       <path class="revenue" d={`M${revenue.join("L")}`} />

@@ -55,9 +55,18 @@ export const messagesFor = (all: Turn[], model: string): { role: "user" | "assis
     return at === all.length - 1 || !one || !isSaid(one) ? [asked] : [asked, { role: "assistant" as const, content: one.text }];
   });
 
-/** The first line of a question, as the title. */
+/** A line of Markdown without the signs of a heading, a list, a quotation, bold text or code. */
+const withoutSigns = (line: string) =>
+  line
+    .slice(0, 4 * maxTitle)
+    .replace(/^\s*(?:(?:#{1,6}|[>*+-])\s+)*/, "")
+    .replace(/(?<![\w`])(\*\*|`)([^\s`*].*?)\1(?![\w`])/g, "$2")
+    .trim();
+
+/** The first line of a question that is more than a fence, as the title. */
 export function toTitle(question: string): string {
-  const line = question.trim().split("\n", 1)[0] ?? "";
+  const lines = question.trim().split("\n").map(withoutSigns);
+  const line = lines.find((one) => one !== "" && !/^(```|~~~)/.test(one)) ?? lines[0] ?? "";
   return line.length > maxTitle ? `${line.slice(0, maxTitle - 1)}…` : line;
 }
 

@@ -102,6 +102,11 @@ test("an hour by five minutes, the time before it, and how many tasks were open"
   expect(words(hour)).toMatch(/Margin [\d.]+\s% \$[\d.]+ \+\d+(\.\d)? points/);
   expect(hour).toMatch(/<title>\d\d:\d\d: 42<\/title>/);
   expect(hour).not.toContain("4,321");
+  // Ended tasks stand below the money of their time: in one column, on one scale.
+  const [charts = ""] = /class="plotgrid.*?As a table/s.exec(hour) ?? [];
+  expect(charts.match(/viewBox="0 0 \d+/g)).toEqual(['viewBox="0 0 120', 'viewBox="0 0 120']);
+  const money = charts.slice(0, charts.indexOf("Tasks and chats ended"));
+  expect(money.split("<div").length, "the column is still open").toBeGreaterThan(money.split("</div>").length);
   expect(await browser.read(root)).toMatch(/<title>\d\d:00: 4,321<\/title>/);
   // The part that renews itself brings what needs attention, which stands beside what it does not read.
   expect(await browser.read(`${root}/now?range=1h`)).toContain('<section id="matters" hx-swap-oob="true">');
