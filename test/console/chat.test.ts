@@ -38,7 +38,7 @@ test("the title of a conversation is the first line of its question, without the
     ["- [ ] `npm` or 2*3*4?", "[ ] npm or 2*3*4?"],
     ["```python\nprint(__name__)\n```\nWhat does it print?", "print(__name__)"],
     ["```", "```"],
-  ]) {
+  ] as const) {
     const path = await send(browser, "/console/chat", { say, model: "textA-1", do: "send" });
     expect(await browser.read(path)).toContain(`<h2 class="clip">${title}</h2>`);
   }
