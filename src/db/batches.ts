@@ -48,11 +48,19 @@ export const noteBatchEnded = (db: D1Database, accountId: string, id: string): P
 
 /** The batch's object exists. */
 export const noteBatchBegun = (db: D1Database, accountId: string, id: string): Promise<void> =>
-  execute(db, "UPDATE batch SET begins_at = NULL WHERE account_id = ?1 AND id = ?2", [accountId, id]);
+  execute(db, "UPDATE batch SET begins_at = NULL WHERE account_id = ?1 AND id = ?2 AND begins_at IS NOT NULL", [accountId, id]);
 
 /** Some batches that were listed before this time and whose objects may not exist. */
 export const unbegunBatches = (db: D1Database, before: number, limit: number): Promise<Pick<BatchRow, "accountId" | "id">[]> =>
   queryRows(db, "SELECT account_id AS accountId, id FROM batch WHERE begins_at < ?1 ORDER BY begins_at LIMIT ?2", [before, limit]);
+
+/** A random selection of batches that were created before this time and count as open. */
+export const openBatches = (db: D1Database, before: number, limit: number): Promise<Pick<BatchRow, "accountId" | "id">[]> =>
+  queryRows(
+    db,
+    "SELECT account_id AS accountId, id FROM batch WHERE is_open = 1 AND begins_at IS NULL AND created_at < ?1 ORDER BY random() LIMIT ?2",
+    [before, limit],
+  );
 
 export const deleteBatch = (db: D1Database, accountId: string, id: string): Promise<void> =>
   execute(db, "DELETE FROM batch WHERE account_id = ?1 AND id = ?2", [accountId, id]);

@@ -134,11 +134,12 @@ export class Objects extends SharedObjects {
     return this.#wallet(accountId).reconcile();
   }
 
-  /** True if the batch's object exists: its row is written before it. */
-  async hasBatch(accountId: string, batchId: string): Promise<boolean> {
+  /** True or "ended" if the batch's object exists: its row is written before it. */
+  async hasBatch(accountId: string, batchId: string): Promise<boolean | "ended"> {
     const { BATCHES } = this.#env;
     const id = toBatchObjectId(BATCHES, batchId);
-    return id !== undefined && (await BATCHES.get(id).view(accountId)) !== null;
+    const view = id && (await BATCHES.get(id).view(accountId));
+    return view?.ended_at === undefined ? Boolean(view) : "ended";
   }
 
   /** Removes a batch: nothing new begins. Its tasks are erased by themselves. */

@@ -283,6 +283,26 @@ test("what a crash leaves of a batch that never began is removed after an hour",
   await env.DB.prepare("DELETE FROM batch WHERE id = 'batch_silent'").run();
 });
 
+test("batches that a restored database shows as open, though they have ended or are removed, do not count for longer than a day", async () => {
+  const account = await newAccount();
+  const [ended, removed, open] = [
+    await begin(account, { requests: lines(1) }),
+    await begin(account, { requests: lines(1) }),
+    await begin(account, { requests: lines(1) }),
+  ];
+  await run(account, ended);
+  await openBatch(removed).erase(account.id);
+  await env.DB.batch([
+    env.DB.prepare("UPDATE batch SET is_open = 1 WHERE id = ?1").bind(ended),
+    env.DB.prepare("INSERT INTO batch (account_id, id, created_at, is_open) VALUES (?1, ?2, ?3, 1)").bind(account.id, removed, Date.now()),
+  ]);
+  vi.setSystemTime(Date.now() + 86_400_001);
+  await sweepBatches(env, new Objects(env), Date.now());
+  const { results } = await env.DB.prepare("SELECT id FROM batch WHERE account_id = ?1 AND is_open = 1").bind(account.id).run();
+  expect(results).toEqual([{ id: open }]);
+  expect((await call("/v1/batches", { key: account.key })).body.data).toHaveLength(2);
+});
+
 test("what is left of a batch is not removed while a repeat of its request begins it", async () => {
   const account = await newAccount();
   const send = () => call("/v1/batches", { key: account.key, body: { requests: lines(2) }, headers: { "idempotency-key": "k" } });
