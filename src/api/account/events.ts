@@ -8,7 +8,6 @@ import { toObjectId } from "../../base/ids.ts";
 import { retryRestart } from "../../base/retry.ts";
 import { toSeconds } from "../../base/times.ts";
 import { eventTaskId, eventType, toEventId } from "../../tasks/answers/event.ts";
-import { isFinal } from "../../tasks/record.ts";
 import { answer } from "../request/answer.ts";
 import { type OpenWait, openWait } from "../request/open-wait.ts";
 import { readQuery, requireRow, toList } from "../request/query.ts";
@@ -33,7 +32,7 @@ export async function listEvents(c: AppContext): Promise<Response> {
     if (place !== undefined) return true;
     // A restored database has lost the event: the reader continues from the end of its task.
     const task = await retryRestart("read", taskId, async () => TASKS.get(objectId).read(accountId));
-    if (task && isFinal(task)) place = task.finalAt;
+    place = task?.finalAt;
     return place !== undefined;
   });
   const until = Date.now() + 1000 * seconds;
