@@ -3,7 +3,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { fetchInputSchema, type MakerSettings, makersWithSchemas, type SchemaFault, toDraftEntry } from "../src/providers/maker-schemas.ts";
+import {
+  fetchInputSchema,
+  type MakerSettings,
+  makersWithSchemas,
+  type SchemaFault,
+  toDraftEntry,
+} from "../src/operations/maker-schemas.ts";
 import { errorCode } from "./support/faults.ts";
 import { modelsFolder } from "./support/models.ts";
 

@@ -1,7 +1,7 @@
 /** `/admin/models`: the operator's models and changes of built-in ones, each checked before it is stored. */
 
 import { answer, respond } from "./request/answer.ts";
-import type { AppContext } from "./request/context.ts";
+import { type AppContext, operationsWorker } from "./request/context.ts";
 import { type Action, deadlineSeconds, type Entry, type Kind, type Model } from "../catalog/models.ts";
 import { buildCatalog, builtInCatalog, type Catalog } from "../catalog/catalog.ts";
 import { checkEntry, refusedEntries } from "../catalog/entries.ts";
@@ -13,7 +13,6 @@ import { canonicalJson } from "../media/canonical-json.ts";
 import { listRevisions, type ModelRow, writeModel } from "../db/models.ts";
 import { ApiError, invalid, notOneOf, refuse, type Violation } from "../base/errors.ts";
 import { toSeconds } from "../base/times.ts";
-import { fetchInputSchema, toDraftEntry } from "../providers/maker-schemas.ts";
 import { isOn, providerNamed, providerNames } from "../providers/index.ts";
 import { toRequest } from "../tasks/request.ts";
 import { operator } from "./request/actor.ts";
@@ -70,8 +69,10 @@ export async function rollBackModel(c: AppContext, id: string): Promise<Response
 /** An entry with the schema that a maker publishes of a model's input, which is not stored. */
 export async function draftModel(c: AppContext): Promise<Response> {
   const { maker, model, id, kind } = await readFields(c, newModelDraft);
-  const found = await fetchInputSchema(maker, model, { settings: c.env });
-  if ("schema" in found) return answer(c, { object: "model_draft", ...toDraftEntry(maker, model, found.schema, { id, kind }) });
+  const { REPLICATE_API_TOKEN, REPLICATE_BASE_URL, WORKERS_AI_ACCOUNT_ID, WORKERS_AI_API_TOKEN, WORKERS_AI_BASE_URL } = c.env;
+  const settings = { REPLICATE_API_TOKEN, REPLICATE_BASE_URL, WORKERS_AI_ACCOUNT_ID, WORKERS_AI_API_TOKEN, WORKERS_AI_BASE_URL };
+  const found = await operationsWorker(c).draftModel(maker, model, { id, kind }, settings);
+  if ("entry" in found) return answer(c, { object: "model_draft", ...found });
   switch (found.as) {
     case "no_secret":
       throw invalid("maker", "maker_no_secret", { variable: found.variable });

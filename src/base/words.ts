@@ -23,5 +23,5 @@ export const batchStatuses = ["validating", "in_progress", "completed", "cancell
 /** What a batch waits for. */
 export const batchWaits = ["balance", "key", "open_tasks"] as const;
 
-/** The makers that publish the schemas of their models' inputs (`providers/maker-schemas.ts`). */
+/** The makers that publish the schemas of their models' inputs (`operations/maker-schemas.ts`). */
 export const schemaMakers = ["fal", "replicate", "cloudflare"] as const;

@@ -12,6 +12,7 @@ import { continueErasures, erase } from "./erase.ts";
 import { type ArchivedPlace, findArchived } from "../storage/archived-entries.ts";
 import type { Objects } from "../rpc/objects.ts";
 import type { Delivery, Reconciliation } from "../rpc/operations.ts";
+import { type DraftEntry, fetchInputSchema, type MakerSettings, type SchemaFault, toDraftEntry } from "./maker-schemas.ts";
 import { reconcile, type ReconcileOptions } from "./reconcile.ts";
 import { runChecks } from "./run.ts";
 import { withRotatedSecrets } from "../base/rotated-secrets.ts";
@@ -52,6 +53,17 @@ export default class Operations extends WorkerEntrypoint<OperationsBindings> {
   /** Sends a test alert, and returns how each receiver took it; see `deliver.ts`. */
   async testAlert(): Promise<Delivery[]> {
     return deliverTest(withRotatedSecrets(this.env));
+  }
+
+  /** A draft of an entry with the schema that a maker publishes; see `maker-schemas.ts`. `settings` are those of the gateway. */
+  async draftModel(
+    maker: string,
+    model: string,
+    given: { id?: string | undefined; kind?: string | undefined },
+    settings: MakerSettings,
+  ): Promise<DraftEntry | SchemaFault> {
+    const found = await fetchInputSchema(maker, model, { settings });
+    return "schema" in found ? toDraftEntry(maker, model, found.schema, given) : found;
   }
 
   /** One run of the checks, every five minutes. `proofDays`: the gateway's variable, if it is right. A gateway of an earlier version passes less. */

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { prepareSchema } from "../../src/catalog/own-schema.ts";
 import { schemaMakers } from "../../src/base/words.ts";
-import { fetchInputSchema, makersWithSchemas, toDraftEntry } from "../../src/providers/maker-schemas.ts";
+import { fetchInputSchema, makersWithSchemas, toDraftEntry } from "../../src/operations/maker-schemas.ts";
 
 const input = {
   title: "SpeechInput",

@@ -49,7 +49,9 @@ export const replicate = new Hono()
   })
   .get("/v1/models/:owner/:name", (c) => {
     const [owner, name] = [c.req.param("owner"), c.req.param("name")];
-    return replicateModels[`${owner}/${name}`] ? c.json({ owner, name, visibility: "public" }) : notFound(c);
+    const schemas = { Input: { type: "object", title: "Input", properties: { prompt: { type: "string", title: "Prompt" } } } };
+    const latest = { id: "hidden", openapi_schema: { openapi: "3.0.2", components: { schemas } } };
+    return replicateModels[`${owner}/${name}`] ? c.json({ owner, name, visibility: "public", latest_version: latest }) : notFound(c);
   })
   .post("/v1/models/:owner/:name/predictions", async (c) => {
     const {

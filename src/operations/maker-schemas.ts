@@ -113,13 +113,19 @@ export async function fetchInputSchema(
 const guessKind = (model: string) =>
   /video|veo|kling|wan-|seedance|hailuo/i.test(model) ? "video" : /tts|speech|music|audio|voice|3d/i.test(model) ? "file" : "image";
 
-/** A new model's id and its entry with the schema: without a price, so that it is refused until it has one, and hidden. */
+/** A new model's id, and its entry. */
+export interface DraftEntry {
+  id: string;
+  entry: Json;
+}
+
+/** The draft of an entry with the schema: without a price, so that it is refused until it has one, and hidden. */
 export function toDraftEntry(
   maker: string,
   model: string,
   schema: Json,
   given: { id?: string | undefined; kind?: string | undefined } = {},
-): { id: string; entry: Json } {
+): DraftEntry {
   const id =
     given.id ??
     model
