@@ -101,7 +101,7 @@ test("the chat page: answers arrive in place, side by side, are stopped and aske
   expect(await page.locator(".md li strong").innerText()).toBe("two");
   expect(await page.locator(".md img").count()).toBe(0);
   expect(await page.evaluate(() => "isSameDocument" in globalThis)).toBe(true);
-  expect(await page.title()).toBe("- one · Gateway");
+  expect(await page.title()).toBe("one · Gateway");
   await watch.look(page);
   await page.getByRole("button", { name: "Side by side" }).click();
   await page.locator("select[name=model]").nth(1).waitFor();
