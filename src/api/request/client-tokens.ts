@@ -7,6 +7,7 @@ import { sha256Hex, toTokenObjectId } from "../../base/ids.ts";
 import { alert } from "../../base/log.ts";
 import { retry, retryRestart } from "../../base/retry.ts";
 import { isDryRun } from "./options.ts";
+import { wholeRequest } from "./origin.ts";
 
 export const isClientToken = (token: string) => token.startsWith("st-");
 
@@ -23,7 +24,8 @@ export async function openClientToken(c: AppContext, token: string): Promise<Cal
   if (!caller) return undefined;
   if (terms.origin !== undefined) {
     c.set("allowOrigin", terms.origin);
-    if (c.req.header("origin") !== terms.origin)
+    // A request of the OpenAI Worker has the headers that its clients send, not those of the page.
+    if ((wholeRequest(c) ?? c).req.header("origin") !== terms.origin)
       throw new ApiError("key_scope", { violations: [{ param: "origin", rule: "not_equal", values: { allowed: terms.origin } }] });
   }
   const { taskIds, kinds, models, expiresAt, characters = [], files = [], callbackUrl, reference, left } = terms;

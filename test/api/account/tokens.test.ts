@@ -220,6 +220,19 @@ test("only pages of the token's origin may use it, and only they may read the an
   expect((await call(`/v1/tasks/${body.id}`, { key: token, headers: { origin: page } })).status).toBe(200);
 });
 
+test("pages of the token's origin alone may use it on OpenAI's paths", async () => {
+  const account = await newAccount();
+  const token = await newToken(account, { origin: page });
+  const path = "/openai/v1/images/generations?dry_run=true";
+  const body = { model: "imgA-4", prompt: "a cat" };
+  const own = await send(token, body, { origin: page }, path);
+  expect([own.status, own.headers.get("access-control-allow-origin")]).toEqual([200, page]);
+  for (const headers of [{ origin: "https://evil.example" }, {}]) {
+    const other = await send(token, body, headers, path);
+    expect([...readError(other), other.headers.get("access-control-allow-origin")]).toEqual([403, "key_scope", page]);
+  }
+});
+
 test("a token reads only its own tasks: not those of its account, of another token, of another account", async () => {
   const account = await newAccount();
   const stranger = await newAccount();
