@@ -185,8 +185,8 @@ const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const refuse: Handle = async (c) => {
   const { method, path } = c.req;
   if (method === "OPTIONS" && /^\/(v1\/|(user\/)?balance\b)/.test(path)) return answerPreflight(c);
-  // A page learns that its path is wrong, which without this header would look like a network error.
-  if (isClientToken(bearerToken(c) ?? "")) c.set("allowOrigin", "*");
+  // A page learns that its path or method is wrong, which without this header would look like a network error.
+  if (isClientToken(bearerToken(c) ?? "") || /^\/(assets|characters|v1\/verify)\//.test(path)) c.set("allowOrigin", "*");
   // Callers without the operator's token cannot find out which paths exist under /admin.
   if (/^\/admin(\/|$)/.test(path)) await admin.admitOperator(c);
   const allowed = methods.filter((one) => app.router.match(one === "HEAD" ? "GET" : one, path)[0].length > 0);

@@ -280,6 +280,7 @@ test("an asset is read-only: with a valid signature all other methods are refuse
     const { status, headers, body } = await call(url.href, { method, ...(method !== "DELETE" && { body: "{}" }) });
     expect(status, method).toBe(405);
     expect(headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+    expect(headers.get("access-control-allow-origin")).toBe("*");
     expect(body.error).toMatchObject({ type: "invalid_request", code: "method_not_allowed" });
   }
   for (const change of changes) expect(change).not.toHaveBeenCalled();
