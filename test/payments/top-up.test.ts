@@ -12,6 +12,11 @@ import type { StripeObject } from "../support/stripe.ts";
 import { newCharge, openWallet } from "../wallet/support.ts";
 import { Shop, shopWith } from "./support.ts";
 
+holdTime();
+const toNextMonth = (day: number, minutes = 0) =>
+  vi.setSystemTime(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() + 1, day, 0, minutes));
+// What is taken counts by month: no test comes to the end of one by chance.
+toNextMonth(10);
 beforeEach(holdTime);
 
 const minute = 60_000;
@@ -78,9 +83,6 @@ test("a top-up after a change of the price takes the same money, and adds what i
 });
 
 test("the ceiling of the month holds, and the next month begins anew", async () => {
-  // Ahead of the machine's clock, by which alarms run.
-  const [year, month] = [new Date().getUTCFullYear(), new Date().getUTCMonth()];
-  vi.setSystemTime(Date.UTC(year, month + 1, 10));
   const { shop, account } = await shopWith(1);
   await shop.topUp(account);
   for (let time = 0; time < 6; time++) {
@@ -88,7 +90,7 @@ test("the ceiling of the month holds, and the next month begins anew", async () 
     await setQuota(account, 1);
   }
   expect([charges(shop), (await state(account))?.taken]).toEqual([3, 3000]);
-  vi.setSystemTime(Date.UTC(year, month + 2, 1, 0, 1));
+  toNextMonth(1, 1);
   await runs(shop, 2);
   expect([charges(shop), (await state(account))?.taken]).toEqual([4, 1000]);
 });
@@ -325,7 +327,6 @@ test("top-up that was switched off takes nothing after a restore: not before the
 test.each(["paid", "declined"])(
   "payments that a restored database lost (%s) are read from Stripe before the next one is taken",
   async (how) => {
-    vi.setSystemTime(Date.UTC(2027, 0, 10));
     const { shop, account } = await shopWith(6);
     await shop.topUp(account);
     await runs(shop, 2); // the daily look
