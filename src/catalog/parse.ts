@@ -133,7 +133,7 @@ const modelField = /^(?!(?:model|callback_url|deliver_to|max_cost|reference|stor
 /** The names of a valid body's fields that are not in its output, such as those of other models. */
 export const ignoredFields = (body: object, output: object, prefix = ""): string[] =>
   Object.entries(body).flatMap(([name, value]) => {
-    if (!(name in output)) return modelField.test(name) ? [prefix + name] : [];
+    if (!Object.hasOwn(output, name)) return modelField.test(name) ? [prefix + name] : [];
     return name === "metadata" ? ignoredFields(value as object, output[name as never], "metadata.") : [];
   });
 

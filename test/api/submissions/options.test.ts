@@ -57,7 +57,7 @@ test("fields that have no effect are named in a header, also of a dry run and an
     [images, image({ duration: 5, seed: 1, metadata: { style: "news" }, "a field\n": 1 }), "duration, seed, metadata"],
     [videos, { model: "vidD-02", prompt, images: ["x"], metadata: { resolution: "768p", style: "news" } }, "images, metadata.style"],
     [videos, { model: "vidA-2", url: "https://films.example/a.mp4", timestamps: "0,1", prompt }, "prompt"],
-    ["/v1/tasks", { model: "vidB-3.1-fast", prompt, n: 2 }, "n"],
+    ["/v1/tasks", { model: "vidB-3.1-fast", prompt, n: 2, constructor: 1 }, "n, constructor"],
   ];
   for (const [path, body, names] of rows)
     // Twice to the path: the second answer is that of a replay.
