@@ -13,7 +13,7 @@ export const chat = tagged("chat", {
     id: "createChatCompletion",
     summary: "Answer a conversation",
     description:
-      "In the format of OpenAI's chat completions. Unsupported fields that change neither the kind of output nor the price are left out and named in `x-dropped-params`; one that changes the kind of output is 400. An error within a stream is one event with an `error`, and no `[DONE]` follows it.",
+      "In the format of OpenAI's chat completions. Unsupported fields that change neither the kind of output nor the price are left out and named in `x-dropped-params`; one that changes the kind of output is 400. An error within a stream is one event, without `[DONE]` after it.",
     query: chatQuery(),
     headers: ["Accept-Language"],
     body: {
