@@ -70,7 +70,7 @@ test("a deployment interrupted at each of its calls in turn ends like an uninter
   const [id = ""] = cloud.account.databases.keys();
   expect([...cloud.account.databases.values()].map(({ name }) => name)).toEqual(["gateway"]);
   expect([...cloud.account.queues.keys()].sort()).toEqual(["gateway-dead", "gateway-dispatch", "gateway-notify", "gateway-starts"]);
-  expect(cloud.account.buckets.get("gateway-assets")!.rules).toHaveLength(3);
+  expect(cloud.account.buckets.get("gateway-assets")!.rules).toHaveLength(4);
   expect(await cloud.runtime.query(id, "SELECT email FROM account ORDER BY email")).toMatchObject([
     { results: [{ email: "deployment-check@gateway.invalid" }, { email: "operator@example.com" }] },
   ]);

@@ -72,7 +72,7 @@ test("a domain, bindings from flags, and secrets from the environment and a file
     });
   // Database, bucket, queues and objects are inside the jurisdiction, and each Worker has the variable.
   expect([...cloud.account.databases.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu"]);
-  expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 3]]);
+  expect([...cloud.account.buckets.values()].map(({ jurisdiction, rules }) => [jurisdiction, rules.length])).toEqual([["eu", 4]]);
   expect([...cloud.account.queues.values()].map(({ jurisdiction }) => jurisdiction)).toEqual(["eu", "eu", "eu", "eu"]);
   for (const part of [gateway, console, bound("gateway-operations")]) expect(part["ASSETS"]?.["jurisdiction"]).toBe("eu");
   for (const part of [gateway, bound("gateway-openai")]) expect(part["JURISDICTION"]?.["text"]).toBe("eu");
