@@ -152,7 +152,8 @@ export class BatchObject extends DurableObject<Env> {
     const { batch } = this.#store;
     if (!batch || this.#store.assigned(n)?.[0] !== taskId) return;
     if (this.#store.eraseLine(n)) {
-      this.#store.write({ ...batch, results: undefined });
+      // The file may have been added without a note of it.
+      this.#store.write({ ...batch, results: undefined, resultsFile: batch.resultsFile ?? batch.results?.id });
       const at = (await this.ctx.storage.getAlarm()) ?? Infinity;
       await this.ctx.storage.setAlarm(Math.min(at, Date.now() + eraseMs));
     }

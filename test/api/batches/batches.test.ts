@@ -770,6 +770,30 @@ test.each([true, false])("a crash while the results become a file leaves one fil
   expect(results).toEqual([{ id: ended.results_file }]);
 });
 
+test("a task that is deleted between a file of results and the note of it leaves no file with its content", async () => {
+  const account = await newAccount();
+  const id = await begin(account, { requests: lines(2) });
+  await wake(id);
+  await wake(id);
+  const [first, second] = await openTasks(account);
+  await finish(account, first!);
+  const isFile = (_: unknown, [statements]: unknown[]) =>
+    (statements as { statement: string }[])[0]?.statement.includes("INSERT INTO file ") ?? false;
+  failOnce(bindings.database(), "batch", true, 1, isFile);
+  await finish(account, second!);
+  const files = async () => (await call("/v1/files", { key: account.key })).body.data.map((file: { id: string }) => file.id) as string[];
+  expect(await files()).toHaveLength(1);
+  expect((await show(account, id)).results_file).toBeUndefined();
+  expect((await call(`/v1/tasks/${first}`, { key: account.key, method: "DELETE" })).status).toBe(204);
+  expect(await files()).toEqual([]);
+  const ended = await run(account, id);
+  await wake(id);
+  const { results_file: file, status } = await show(account, ended.id);
+  expect([status, await files()]).toEqual(["completed", [file]]);
+  const content = await call(`/v1/files/${file}/content`, { key: account.key });
+  expect(new TextDecoder().decode(content.body as ArrayBuffer).match(/"response"/g)).toHaveLength(1);
+});
+
 test("batches leave half of the open tasks to others", async () => {
   const account = await newAccount();
   const ids = [];
