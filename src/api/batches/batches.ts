@@ -54,13 +54,16 @@ export async function createBatch(c: AppContext): Promise<Response> {
   const id = toBatchId(objectId);
   // A new stub for each call: one that broke stays broken.
   const batch = () => env.BATCHES.get(objectId);
-  const fingerprint = key === undefined ? undefined : await sha256Hex(canonicalJson(withDigests(body)));
-  const earlier =
-    fingerprint === undefined ? null : await retryRestart("batch", id, async () => batch().find(accountId, fingerprint, ownWallets));
-  if (earlier) return answerCreated(c, earlier, true);
-  const claim = key === undefined ? undefined : await toClaimName(accountId, key);
-  // Looked up before anything is stored; the batch's object takes it.
-  if (claim !== undefined && fingerprint !== undefined) await findReplay(env, { name: claim, fingerprint }, c.get("caller"));
+  const claim =
+    key === undefined
+      ? undefined
+      : { name: await toClaimName(accountId, key), fingerprint: await sha256Hex(canonicalJson(withDigests(body))) };
+  if (claim) {
+    const earlier = await retryRestart("batch", id, async () => batch().find(accountId, claim.fingerprint, ownWallets));
+    if (earlier) return answerCreated(c, earlier, true);
+    // Looked up before anything is stored; the batch's object takes it.
+    await findReplay(env, claim, c.get("caller"));
+  }
 
   const input = inputFile === undefined ? undefined : await findInput(c, inputFile);
   const inline = input ? undefined : new TextEncoder().encode((requests ?? []).map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -70,8 +73,8 @@ export async function createBatch(c: AppContext): Promise<Response> {
       accountId,
       keyId,
       keyHash,
-      fingerprint,
-      claim,
+      fingerprint: claim?.fingerprint,
+      claim: claim?.name,
       requestId: c.get("requestId"),
       base: assetBase(c),
       host,
