@@ -127,8 +127,8 @@ export async function deleteKey(db: D1Database, announcer: Announcer, by: Actor,
 /**
  * Creates a key that replaces another: with the same name and expiry, and with the same wallet, so that both together
  * spend at most one quota, whatever runs in parallel. The old one expires in `overlapMs`. The new key is returned only here;
- * undefined if the account has no such key, it no longer works, or it was already replaced; also if this many replaced
- * keys are not deleted that the account has twice the maximum.
+ * undefined if the account has no such key, it no longer works, or it was already replaced; also if the account has twice
+ * the maximum of keys, because replaced ones are not deleted.
  */
 export async function rotateKey(
   db: D1Database,

@@ -4,7 +4,7 @@ import { nextAccounts } from "./accounts.ts";
 import { toMonth } from "./archive.ts";
 import { attemptsKeptMs } from "./attempts.ts";
 
-/** This many times more rows of what visitors cause (challenges, links and attempts, which last for minutes or an hour), and of deliveries, of which one account may have many a second. */
+/** The factor of `limit` for rows that visitors cause (challenges, links and attempts, which last for minutes or an hour), and for events of deliveries, of which one account may have many a second. */
 const manyTimes = 20;
 
 /** Deletes at most `limit` rows of each table: characters deleted before `charactersBefore`, sessions, verifications and attempts that have expired, invitations that expired before `invitationsBefore`, and events of deliveries before `eventsBefore`. Times in milliseconds. */

@@ -16,7 +16,7 @@ const characterMs = 35 * dayMs;
 /** Expired invitations are kept a week longer, so that a late use still gets the specific error. */
 const expiredMs = 7 * dayMs;
 const maxRows = 500;
-/** This many times for files, whose bytes are removed with each part, and this many times more acts of the audit log: an account may upload 300 files a minute. */
+/** How many parts of expired files a run removes, and the factor of `maxRows` for acts of the audit log: an account may upload 300 files a minute. */
 const manyTimes = 10;
 /** The number of accounts whose sums of one month are added up in one transaction. */
 const accountsPerRun = 100;

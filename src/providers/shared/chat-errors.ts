@@ -81,8 +81,8 @@ export function toStreamFault(error: unknown): ProviderError {
 
 /**
  * Throws if an answer with status 200 cannot be that of a model, so that nothing was generated: it has no body, or is an HTML page, as from a
- * proxy or a wrong base URL. The content type is not enough: some servers send JSON as `text/html`. A body
- * with the type of an answer is one: looking at it would cost each chat a copy.
+ * proxy or a wrong base URL. The content type is not enough: some servers send JSON as `text/html`. A body with the type of an answer counts
+ * as one: looking at it would cost each chat a copy.
  */
 export async function refuseEmptyOrPage(response: Response): Promise<void> {
   const { headers } = response;
